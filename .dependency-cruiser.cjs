@@ -1,0 +1,68 @@
+/** Imports run downwards only; each row lists what a layer may import beside itself. */
+const allowed = {
+  protocol: [],
+  skill: ["protocol"],
+  "runtime-mcp": ["skill", "protocol"],
+  sdk: ["protocol"],
+  "session-host": ["sdk", "protocol"],
+  supervisor: ["runtime-mcp", "skill", "protocol"],
+  "control-plane": ["runtime-mcp", "skill", "protocol"],
+  computerd: ["supervisor", "control-plane", "runtime-mcp", "skill", "session-host", "sdk", "protocol"],
+  examples: ["sdk", "computerd"],
+}
+
+const layers = Object.keys(allowed)
+
+/** Pure files: no clock, no I/O, no random source, so they import protocol and other pure files only. */
+const pure = [
+  "^runtime-mcp/policy/",
+  "^control-plane/rules/",
+  "^supervisor/process/(machine|loss|identity)\\.ts$",
+  "^supervisor/channel/machine\\.ts$",
+  "^supervisor/descriptor/(token|scopes)\\.ts$",
+  "^supervisor/link/(attempt|backoff|outcome)\\.ts$",
+]
+
+module.exports = {
+  forbidden: [
+    ...layers.map((layer) => ({
+      name: `layer-${layer}`,
+      comment: `${layer} may import only: ${[layer, ...allowed[layer]].join(", ")}`,
+      severity: "error",
+      from: { path: `^${layer}/` },
+      to: {
+        path: `^(${layers.filter((other) => other !== layer && !allowed[layer].includes(other)).join("|")}|test|bench)/`,
+      },
+    })),
+    {
+      name: "pure-files",
+      comment: "a pure file imports protocol and other pure files only",
+      severity: "error",
+      from: { path: pure },
+      to: { pathNot: ["^protocol/", ...pure, "^node_modules/zod/"] },
+    },
+    {
+      name: "no-relative-import-across-packages",
+      comment: "another package is imported by its name, never by a relative path",
+      severity: "error",
+      from: { path: "^([^/]+)/" },
+      to: { pathNot: "^($1|node_modules)/", dependencyTypes: ["local"] },
+    },
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    {
+      name: "no-unresolved",
+      severity: "error",
+      from: { pathNot: "^test/fixtures/" },
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "^(bench|test/fixtures)/" },
+    tsConfig: { fileName: "tsconfig.json" },
+    tsPreCompilationDeps: true,
+    combinedDependencies: false,
+    builtInModules: { add: ["bun", "bun:sqlite", "bun:test", "bun:ffi"] },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "bun", "default"] },
+  },
+}

@@ -1,0 +1,34 @@
+/**
+ * Configuration of one supervisor, as its file holds it. A driver writes the file and the supervisor reads it, so
+ * the schema belongs to both. Environment variables (`COMPUTERD_…`) and flags override single fields.
+ */
+import { z } from "zod"
+import { ComputerId } from "./ids.ts"
+
+const directory = z.string().regex(/^\//, "must be an absolute path")
+
+export const PortRange = z
+  .strictObject({ first: z.int().min(1024).max(65_535), last: z.int().min(1024).max(65_535) })
+  .refine((range) => range.first <= range.last, "first must not be above last")
+export type PortRange = Readonly<z.infer<typeof PortRange>>
+
+export const SupervisorConfiguration = z.strictObject({
+  computerId: ComputerId,
+  /** `http://host:port` of the control plane; the link uses the same address. */
+  controlPlaneUrl: z.url({ protocol: /^https?$/ }),
+  /** File of mode 0600 that holds the Computer's credential on one line. */
+  credentialFile: directory,
+  stateDirectory: directory,
+  /** Working directory of Session processes. */
+  workspace: directory,
+  /** Ports for the Session channel and MCP listeners; outside the kernel's ephemeral range. */
+  ports: PortRange.default({ first: 20_000, last: 31_999 }),
+  /** Command of the session host: executable and arguments. */
+  sessionHost: z.array(z.string()).min(1),
+  /** Variables that every Session process gets beside the supervisor's own. */
+  environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).default({}),
+  logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
+  /** Stop when standard input ends: the process that started this one is gone. */
+  lifeline: z.boolean().default(false),
+})
+export type SupervisorConfiguration = Readonly<z.infer<typeof SupervisorConfiguration>>

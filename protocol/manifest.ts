@@ -1,0 +1,48 @@
+/** What one Deployment pins, as publication stored it. Nothing in it changes afterwards. */
+import { z } from "zod"
+import { JsonValue } from "./content.ts"
+import { DefinitionKey, Digest } from "./ids.ts"
+import { Scope } from "./scope.ts"
+
+/** One step of an image, in order. `copy` puts the content of a stored layer at `destination`. */
+export const ImageStep = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("from"), reference: z.string() }),
+  z.strictObject({ kind: z.literal("copy"), layer: Digest, destination: z.string() }),
+  z.strictObject({ kind: z.literal("workdir"), path: z.string() }),
+])
+export type ImageStep = Readonly<z.infer<typeof ImageStep>>
+
+export const AgentManifest = z.strictObject({
+  id: DefinitionKey,
+  template: DefinitionKey,
+  /** The resolved maximum: always explicit. */
+  runtimeMcp: Scope,
+  /** `null`: never closes for idleness. */
+  closeAfterIdleMs: z.int().min(0).nullable(),
+  hasInit: z.boolean(),
+})
+export type AgentManifest = Readonly<z.infer<typeof AgentManifest>>
+
+export const TemplateManifest = z.strictObject({
+  id: DefinitionKey,
+  image: z.strictObject({ name: z.string(), steps: z.array(ImageStep) }),
+  resources: z.strictObject({ cpu: z.number().positive(), memoryBytes: z.int().positive() }),
+  /** As the author wrote them; a driver that cannot honour one of them never runs the Template open. */
+  network: JsonValue.optional(),
+  prepareNetwork: JsonValue.optional(),
+  secrets: JsonValue.optional(),
+  prepareSecrets: JsonValue.optional(),
+  hasPrepare: z.boolean(),
+  /** `null`: kept until it is deleted. */
+  deleteAfterUnusedMs: z.int().min(0).nullable(),
+})
+export type TemplateManifest = Readonly<z.infer<typeof TemplateManifest>>
+
+export const DeploymentManifest = z.strictObject({
+  version: z.literal(1),
+  /** Digest of the stored bundle archive; its entry file is `index.js`. */
+  bundle: Digest,
+  agents: z.array(AgentManifest).min(1),
+  templates: z.array(TemplateManifest),
+})
+export type DeploymentManifest = Readonly<z.infer<typeof DeploymentManifest>>
