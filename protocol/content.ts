@@ -1,12 +1,44 @@
 /** What people and programs say to each other: text parts, JSON values, times. */
 import { z } from "zod"
+import { contentMaxBytes, textPartsMax } from "./limits.ts"
 
 export const TextPart = z.strictObject({ type: z.literal("text"), text: z.string() })
 export type TextPart = Readonly<z.infer<typeof TextPart>>
 
-/** `[]` is valid. Counts and sizes are checked by `contentProblem` so that they get codes of their own. */
+/** `[]` is valid. Counts, kinds and sizes have codes of their own: see `contentProblem`. */
 export const Content = z.array(TextPart)
 export type Content = readonly TextPart[]
+
+export interface ContentProblem {
+  readonly code: "content_kind_unsupported" | "content_limit_exceeded"
+  /** Path inside the array, such as `[3].type`; empty for the array itself. */
+  readonly at: string
+  readonly message: string
+}
+
+const partProblem = (part: unknown, index: number): ContentProblem | undefined => {
+  if (typeof part !== "object" || part === null || !("type" in part)) return undefined
+  if (typeof part.type !== "string" || part.type === "text") return undefined
+  return {
+    code: "content_kind_unsupported",
+    at: `[${index}].type`,
+    message: 'is not supported; every part must be of type "text"',
+  }
+}
+
+/** What has a code of its own: the number of parts and their kinds. Anything else is left to the schema. */
+export const contentProblem = (value: unknown): ContentProblem | undefined => {
+  if (!Array.isArray(value)) return undefined
+  if (value.length > textPartsMax)
+    return { code: "content_limit_exceeded", at: "", message: `has more than ${textPartsMax} parts` }
+  return value.map(partProblem).find((problem) => problem !== undefined)
+}
+
+/** The size of valid content, as it is stored and sent. */
+export const contentSizeProblem = (content: Content): ContentProblem | undefined =>
+  utf8Bytes(JSON.stringify(content)) > contentMaxBytes
+    ? { code: "content_limit_exceeded", at: "", message: `is larger than ${contentMaxBytes} bytes as JSON` }
+    : undefined
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export const JsonValue: z.ZodType<Json> = z.json()
