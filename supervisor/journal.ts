@@ -1,0 +1,160 @@
+/**
+ * The supervisor's journal: typed events, from which logs, metrics and tests are fed. Each subject has a union of
+ * its own below; a new event does not compile until it has a level. No event carries a secret.
+ */
+import type { Failure } from "@computerd/protocol/errors"
+import type { Digest, Generation, SessionId, TurnId } from "@computerd/protocol/ids"
+import type { ExitReason } from "@computerd/protocol/link"
+import pino, { type Logger } from "pino"
+import type { Clock } from "./ports.ts"
+
+type OfSession = { readonly sessionId: SessionId }
+type OfProcess = OfSession & { readonly generation: Generation }
+
+export type StoreJournalEvent =
+  | {
+      readonly event: "store_opened"
+      readonly file: string
+      readonly version: number
+      readonly created: boolean
+    }
+  | {
+      readonly event: "store_set_aside"
+      readonly file: string
+      readonly keptAs: string
+      readonly reason: string
+    }
+  | { readonly event: "store_write_failed"; readonly during: string; readonly message: string }
+
+export type ProcessJournalEvent =
+  | {
+      readonly event: "isolation_chosen"
+      readonly isolation: "cgroup" | "process_group"
+      readonly reason: string
+    }
+  | (OfProcess & { readonly event: "process_spawned"; readonly pid: number })
+  | (OfProcess & { readonly event: "process_ready"; readonly afterMs: number })
+  | (OfProcess & { readonly event: "process_stopping"; readonly cause: string })
+  | (OfProcess & {
+      readonly event: "process_exited"
+      readonly reason: ExitReason
+      readonly turnId?: TurnId
+      readonly expected: boolean
+    })
+  /** Every kill names who decided it; `survivors` is empty once the tree is proven gone. */
+  | (OfProcess & {
+      readonly event: "tree_killed"
+      readonly cause: string
+      readonly survivors: readonly number[]
+    })
+  | (OfProcess & {
+      readonly event: "output_truncated"
+      readonly stream: "stdout" | "stderr"
+      readonly bytes: number
+    })
+  | (OfProcess & { readonly event: "output_unwritable"; readonly message: string })
+  | (OfProcess & { readonly event: "inherited_process"; readonly pid: number; readonly outcome: string })
+
+export type ChannelJournalEvent =
+  | { readonly event: "channel_listening"; readonly port: number; readonly previous: number | null }
+  | { readonly event: "channel_unauthorized" }
+  | (OfProcess & { readonly event: "channel_connected"; readonly received: number })
+  | (OfProcess & { readonly event: "channel_closed"; readonly code: number; readonly reason: string })
+  | (OfProcess & { readonly event: "channel_frame_invalid"; readonly message: string })
+  | (OfProcess & { readonly event: "channel_frame_ignored"; readonly type: string; readonly why: string })
+
+export type SessionJournalEvent =
+  | (OfSession & { readonly event: "session_assigned"; readonly held: boolean })
+  | (OfSession & { readonly event: "session_released" })
+  | (OfSession & { readonly event: "command_ignored"; readonly type: string; readonly why: string })
+  | { readonly event: "session_task_failed"; readonly task: string; readonly message: string }
+
+export type BundleJournalEvent =
+  | {
+      readonly event: "bundle_stored"
+      readonly digest: Digest
+      readonly bytes: number
+      readonly tookMs: number
+    }
+  | {
+      readonly event: "bundle_attempt_failed"
+      readonly digest: Digest
+      readonly attempt: number
+      readonly error: Failure
+    }
+
+export type JournalEvent =
+  | StoreJournalEvent
+  | ProcessJournalEvent
+  | ChannelJournalEvent
+  | SessionJournalEvent
+  | BundleJournalEvent
+
+export type Level = "debug" | "info" | "warn" | "error"
+
+const levels: Readonly<Record<JournalEvent["event"], Level>> = {
+  store_opened: "info",
+  store_set_aside: "error",
+  store_write_failed: "error",
+  isolation_chosen: "info",
+  process_spawned: "info",
+  process_ready: "info",
+  process_stopping: "info",
+  process_exited: "info",
+  tree_killed: "info",
+  output_truncated: "warn",
+  output_unwritable: "warn",
+  inherited_process: "warn",
+  channel_listening: "info",
+  channel_unauthorized: "warn",
+  channel_connected: "debug",
+  channel_closed: "debug",
+  channel_frame_invalid: "error",
+  channel_frame_ignored: "warn",
+  session_assigned: "info",
+  session_released: "info",
+  command_ignored: "warn",
+  session_task_failed: "error",
+  bundle_stored: "info",
+  bundle_attempt_failed: "warn",
+}
+
+export type JournalEntry = JournalEvent & { readonly atMs: number; readonly level: Level }
+export type JournalListener = (entry: JournalEntry) => void
+
+export interface Journal {
+  readonly record: (event: JournalEvent) => void
+  /** Returns what ends the subscription. */
+  readonly subscribe: (listener: JournalListener) => () => void
+}
+
+/** Each sink gets every entry in order. A sink that throws does not keep the others from theirs. */
+export const createJournal = (clock: Clock, sinks: readonly JournalListener[] = []): Journal => {
+  const listeners = new Set<JournalListener>(sinks)
+  return {
+    record: (event) => {
+      const entry: JournalEntry = { ...event, atMs: clock.wallMs(), level: levels[event.event] }
+      for (const listener of [...listeners]) {
+        try {
+          listener(entry)
+        } catch {
+          // A full disk under the log must not end the work that is being logged.
+        }
+      }
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+/** One JSON line for each entry, on a file descriptor; synchronous, so that a crash loses none. */
+export const pinoSink = (options: { readonly level: Level; readonly fd: number }): JournalListener => {
+  const logger: Logger = pino(
+    { level: options.level, base: null, timestamp: false },
+    pino.destination({ fd: options.fd, sync: true }),
+  )
+  return ({ level, event, atMs, ...fields }) =>
+    logger[level]({ time: new Date(atMs).toISOString(), event, ...fields })
+}

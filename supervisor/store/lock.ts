@@ -1,0 +1,44 @@
+/**
+ * One supervisor for each state directory. The lock is an open exclusive transaction on an empty SQLite file: the
+ * kernel drops it when the holder dies, however it dies, so no stale lock has to be judged and no two newcomers can
+ * both take one over. A file beside it names the holder, for the message only.
+ */
+import { Database } from "bun:sqlite"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fail, ok, type Result } from "@computerd/protocol/errors"
+
+export interface StateLock {
+  readonly release: () => void
+}
+
+const holderOf = (file: string): string => {
+  try {
+    return readFileSync(file, "utf8").trim()
+  } catch {
+    return ""
+  }
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "SQLITE_BUSY"
+
+export const lockState = (directory: string): Result<StateLock> => {
+  const holderFile = join(directory, "supervisor.pid")
+  const database = new Database(join(directory, "supervisor.lock"), { create: true })
+  try {
+    database.run("PRAGMA busy_timeout = 0")
+    database.run("BEGIN EXCLUSIVE")
+  } catch (error) {
+    database.close()
+    if (!isBusy(error)) throw error
+    const pid = holderOf(holderFile)
+    const who = pid === "" ? "another supervisor" : `the supervisor with pid ${pid}`
+    return fail(
+      "already_running",
+      `${directory} is in use by ${who}: stop it, or use another state directory`,
+    )
+  }
+  writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 })
+  return ok({ release: () => database.close() })
+}
