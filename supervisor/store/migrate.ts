@@ -5,9 +5,10 @@
 import type { Database } from "bun:sqlite"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { migration001 } from "./migrations/001.ts"
+import { migration002 } from "./migrations/002.ts"
 
 /** Position N holds the change from version N to N+1. Released entries never change. */
-const migrations: readonly string[] = [migration001]
+const migrations: readonly string[] = [migration001, migration002]
 
 export const storeVersion = migrations.length
 
