@@ -1,0 +1,89 @@
+/**
+ * Configuration, resolved once at boot into a complete value: file, then environment, then flags, the later over the
+ * earlier. A bad value stops the boot with an error that names the key and where it was written, never the value.
+ */
+import { stat } from "node:fs/promises"
+import { SupervisorConfiguration } from "@computerd/protocol/configuration"
+import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { readCredential } from "./credential.ts"
+import { type Environment, fileVariable, readEnvironment } from "./environment.ts"
+import { type ConfigurationKey, configurationFields, isConfigurationKey } from "./fields.ts"
+import { readConfigurationFile } from "./file.ts"
+import { readFlags } from "./flags.ts"
+import type { ConfigurationSource } from "./source.ts"
+
+export type ResolvedConfig = SupervisorConfiguration
+
+export interface ConfigurationInputs {
+  readonly argv: readonly string[]
+  readonly environment: Environment
+}
+
+const noFile: ConfigurationSource = { values: new Map(), nameOf: (key) => key }
+
+const readSources = async (inputs: ConfigurationInputs): Promise<Result<readonly ConfigurationSource[]>> => {
+  const flags = readFlags(inputs.argv)
+  if (!flags.ok) return flags
+  const environment = readEnvironment(inputs.environment)
+  if (!environment.ok) return environment
+  const path = flags.value.file ?? (inputs.environment[fileVariable] || undefined)
+  const file = path === undefined ? ok(noFile) : await readConfigurationFile(path)
+  return file.ok ? ok([file.value, environment.value, flags.value.source]) : file
+}
+
+const nameAt = (field: string, sources: readonly ConfigurationSource[]): string => {
+  const key = /^[A-Za-z]+/.exec(field)?.[0] ?? ""
+  if (!isConfigurationKey(key)) return field
+  const source = sources.findLast(({ values }) => values.has(key))
+  return source === undefined ? field : source.nameOf(key).replace(key, field)
+}
+
+const missing = (key: ConfigurationKey): Result<never> => {
+  const { variable, flag } = configurationFields[key]
+  return fail(
+    "invalid_configuration",
+    `${key} is missing; set it in the file, as ${variable} or with ${flag}`,
+    key,
+  )
+}
+
+const judge = (sources: readonly ConfigurationSource[]): Result<ResolvedConfig> => {
+  const merged = new Map(sources.flatMap(({ values }) => [...values]))
+  const parsed = SupervisorConfiguration.safeParse(Object.fromEntries(merged))
+  if (parsed.success) return ok(parsed.data)
+  const { field, message } = firstIssue(parsed.error)
+  if (isConfigurationKey(field) && !merged.has(field)) return missing(field)
+  return fail("invalid_configuration", `${nameAt(field, sources)}: ${message}`, field)
+}
+
+const isDirectory = async (path: string): Promise<boolean> => {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** What the schema cannot see: that the named files are there and fit for their purpose. */
+const checkFiles = async (
+  config: ResolvedConfig,
+  sources: readonly ConfigurationSource[],
+): Promise<Result<ResolvedConfig>> => {
+  if (!(await isDirectory(config.workspace)))
+    return fail(
+      "invalid_configuration",
+      `${nameAt("workspace", sources)}: ${config.workspace} is not a directory`,
+      "workspace",
+    )
+  const credential = await readCredential(config.credentialFile)
+  if (credential.ok) return ok(config)
+  const message = `${nameAt("credentialFile", sources)}: ${credential.error.message}`
+  return fail("invalid_configuration", message, "credentialFile")
+}
+
+export const resolveConfiguration = async (inputs: ConfigurationInputs): Promise<Result<ResolvedConfig>> => {
+  const sources = await readSources(inputs)
+  if (!sources.ok) return sources
+  const config = judge(sources.value)
+  return config.ok ? checkFiles(config.value, sources.value) : config
+}
