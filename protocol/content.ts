@@ -34,9 +34,9 @@ export const contentProblem = (value: unknown): ContentProblem | undefined => {
   return value.map(partProblem).find((problem) => problem !== undefined)
 }
 
-/** The size of valid content, as it is stored and sent. */
-export const contentSizeProblem = (content: Content): ContentProblem | undefined =>
-  utf8Bytes(JSON.stringify(content)) > contentMaxBytes
+/** The size of content that the schema has accepted, as it is stored and sent. */
+export const contentSizeProblem = (content: unknown): ContentProblem | undefined =>
+  utf8Bytes(JSON.stringify(content) ?? "") > contentMaxBytes
     ? { code: "content_limit_exceeded", at: "", message: `is larger than ${contentMaxBytes} bytes as JSON` }
     : undefined
 
