@@ -2,7 +2,7 @@
 import type { McpConnection } from "@computerd/protocol/channel"
 import type { SupervisorConfiguration } from "@computerd/protocol/configuration"
 import type { Result } from "@computerd/protocol/errors"
-import type { Generation, SessionId, TurnId } from "@computerd/protocol/ids"
+import type { SessionId, TurnId } from "@computerd/protocol/ids"
 import type {
   ExitReason,
   LinkCommand,
@@ -15,12 +15,10 @@ import type { SessionState } from "@computerd/protocol/operator"
 import type { Bundles } from "../bundle/bundles.ts"
 import type { Journal } from "../journal.ts"
 import type { Ports } from "../ports.ts"
+import type { ProcessIdentity } from "../process/identity.ts"
 import type { Store } from "../store/open.ts"
 
-export interface ProcessIdentity {
-  readonly sessionId: SessionId
-  readonly generation: Generation
-}
+export type { ProcessIdentity }
 
 /** The argument of `ctx.mcp.getConnectionOptions`; not given means the maximum. */
 export type AskedPolicy = { readonly given: false } | { readonly given: true; readonly value: unknown }

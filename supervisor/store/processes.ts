@@ -35,6 +35,7 @@ export interface ProcessTable {
   /** Numbers and keeps a frame for the process; `undefined` when too many are unacknowledged. */
   readonly pushFrame: (sessionId: SessionId, body: string) => number | undefined
   readonly acknowledge: (sessionId: SessionId, ack: number) => void
+  /** The next ones in order, a bounded number at a time. */
   readonly framesAfter: (sessionId: SessionId, received: number) => readonly Numbered<string>[]
 }
 
@@ -79,7 +80,7 @@ const statements = (database: Database) => ({
   acknowledge: database.query("DELETE FROM channel_frames WHERE session_id = ? AND seq <= ?"),
   clear: database.query("DELETE FROM channel_frames WHERE session_id = ?"),
   after: database.query<{ seq: number; body: string }, [string, number]>(
-    "SELECT seq, body FROM channel_frames WHERE session_id = ? AND seq > ? ORDER BY seq",
+    "SELECT seq, body FROM channel_frames WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 64",
   ),
   oldest: database.query<{ seq: number }, [string]>(
     "SELECT seq FROM channel_frames WHERE session_id = ? ORDER BY seq LIMIT 1",

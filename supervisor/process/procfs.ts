@@ -1,0 +1,45 @@
+/**
+ * What the kernel says about processes. `undefined` means that it cannot be known: the process is gone, or `/proc`
+ * is hidden from us.
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { isDead, type ProcessStamp, type ProcessStat, parseStat, sameProcess } from "./identity.ts"
+
+const read = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, "utf8")
+  } catch {
+    return undefined
+  }
+}
+
+export const readStat = (pid: number): ProcessStat | undefined => {
+  const text = read(`/proc/${pid}/stat`)
+  return text === undefined ? undefined : parseStat(text)
+}
+
+export const readEnviron = (pid: number): string | undefined => read(`/proc/${pid}/environ`)
+
+export const readBootId = (): string => (read("/proc/sys/kernel/random/boot_id") ?? "unknown").trim()
+
+export const stampOf = (pid: number, bootId: string): ProcessStamp | undefined => {
+  const stat = readStat(pid)
+  return stat === undefined ? undefined : { pid, startTime: stat.startTime, bootId }
+}
+
+/** The very process lives; a zombie does not. */
+export const lives = (stamp: ProcessStamp): boolean => {
+  const stat = readStat(stamp.pid)
+  if (stat === undefined || isDead(stat)) return false
+  return sameProcess(stamp, { pid: stat.pid, startTime: stat.startTime, bootId: readBootId() })
+}
+
+export const listPids = (): readonly number[] => {
+  try {
+    return readdirSync("/proc")
+      .map(Number)
+      .filter((pid) => Number.isInteger(pid) && pid > 0)
+  } catch {
+    return []
+  }
+}
