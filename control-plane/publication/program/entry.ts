@@ -1,0 +1,88 @@
+/** Where a program starts and what its `package.json` says to publication. */
+import { stat } from "node:fs/promises"
+import { isAbsolute, join, resolve } from "node:path"
+import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { z } from "zod"
+
+export interface Program {
+  readonly directory: string
+  /** Absolute path of the module that exports the definitions. */
+  readonly entry: string
+  /** Packages that are carried as files instead of being bundled. */
+  readonly external: readonly string[]
+}
+
+const packageName = z.string().regex(/^(?:@[\w.-]+\/)?[\w][\w.-]*$/, "must be the name of a package")
+
+const PackageFile = z.object({
+  helmr: z
+    .strictObject({
+      entry: z.string().min(1).optional(),
+      external: z.array(packageName).max(64).optional(),
+    })
+    .optional(),
+  module: z.string().min(1).optional(),
+  main: z.string().min(1).optional(),
+})
+type PackageFile = z.infer<typeof PackageFile>
+
+const kindOf = async (path: string): Promise<"file" | "directory" | "other" | "missing"> => {
+  try {
+    const entry = await stat(path)
+    if (entry.isFile()) return "file"
+    return entry.isDirectory() ? "directory" : "other"
+  } catch {
+    return "missing"
+  }
+}
+
+const readPackage = async (path: string): Promise<Result<PackageFile>> => {
+  if ((await kindOf(path)) !== "file") return ok({})
+  let value: unknown
+  try {
+    value = JSON.parse(await Bun.file(path).text())
+  } catch {
+    return fail(
+      "invalid_program",
+      `${path} is not readable JSON; correct it and publish again`,
+      "package.json",
+    )
+  }
+  const parsed = PackageFile.safeParse(value)
+  if (parsed.success) return ok(parsed.data)
+  const issue = firstIssue(parsed.error)
+  return fail("invalid_program", `${path}: ${issue.field} ${issue.message}`, `package.json.${issue.field}`)
+}
+
+/** The first that is named wins; a named file that is missing is an error and never falls through to the next. */
+const candidates = (file: PackageFile): readonly { readonly field: string; readonly path: string }[] => [
+  ...(file.helmr?.entry === undefined ? [] : [{ field: "helmr.entry", path: file.helmr.entry }]),
+  ...(file.module === undefined ? [] : [{ field: "module", path: file.module }]),
+  ...(file.main === undefined ? [] : [{ field: "main", path: file.main }]),
+]
+
+export const findProgram = async (given: string): Promise<Result<Program>> => {
+  const directory = resolve(given)
+  const kind = await kindOf(directory)
+  if (kind === "missing") return fail("invalid_program", `program directory ${directory} does not exist`)
+  if (kind !== "directory")
+    return fail("invalid_program", `${directory} is not a directory; name the directory of the program`)
+  const file = await readPackage(join(directory, "package.json"))
+  if (!file.ok) return file
+  const [named] = candidates(file.value)
+  const entry = named === undefined ? join(directory, "index.ts") : resolve(directory, named.path)
+  if (named !== undefined && isAbsolute(named.path))
+    return fail(
+      "invalid_program",
+      `${named.field} must be relative to ${directory}`,
+      `package.json.${named.field}`,
+    )
+  if ((await kindOf(entry)) === "file")
+    return ok({ directory, entry, external: [...new Set(file.value.helmr?.external ?? [])] })
+  return named === undefined
+    ? fail(
+        "invalid_program",
+        `${directory} has no index.ts; add one, or name the entry as "helmr": { "entry": "file.ts" } in package.json`,
+      )
+    : fail("invalid_program", `${entry} does not exist`, `package.json.${named.field}`)
+}
