@@ -83,12 +83,64 @@ export type BundleJournalEvent =
       readonly error: Failure
     }
 
+export type LinkJournalEvent =
+  | {
+      readonly event: "link_attached"
+      readonly epoch: number
+      readonly sessions: number
+      readonly pending: number
+    }
+  | {
+      readonly event: "link_ended"
+      readonly outcome: string
+      readonly detail: string
+      readonly retryInMs: number | null
+    }
+  | { readonly event: "link_frame_invalid"; readonly message: string }
+  | { readonly event: "link_complaint"; readonly message: string }
+  | {
+      readonly event: "lease_changed"
+      readonly state: "none" | "held" | "lapsed"
+      readonly epoch: number | null
+    }
+  | { readonly event: "output_refused"; readonly sessionId: SessionId; readonly turnId: TurnId }
+  | {
+      readonly event: "events_renumbered"
+      readonly received: number
+      readonly shift: number
+      readonly pending: number
+    }
+
+export type AdmissionJournalEvent =
+  | (OfProcess & { readonly event: "admission_uncertain"; readonly tool: string })
+  | (OfSession & {
+      readonly event: "admission_reconciled"
+      readonly state: "admitted" | "refused" | "absent"
+    })
+
+export type DescriptorJournalEvent =
+  | (OfProcess & { readonly event: "mcp_listening"; readonly port: number; readonly scopes: number })
+  | (OfProcess & { readonly event: "mcp_scope_added"; readonly digest: string; readonly scopes: number })
+  | (OfProcess & { readonly event: "mcp_closed"; readonly cause: string })
+  | (OfProcess & { readonly event: "mcp_not_restored"; readonly port: number; readonly message: string })
+
+export type DaemonJournalEvent =
+  | { readonly event: "daemon_started"; readonly version: string; readonly pid: number }
+  | { readonly event: "daemon_stopping"; readonly cause: string }
+  | { readonly event: "daemon_stopped"; readonly failed: readonly string[] }
+  | { readonly event: "operator_listening"; readonly socket: string }
+  | { readonly event: "unhandled_rejection"; readonly message: string }
+
 export type JournalEvent =
   | StoreJournalEvent
   | ProcessJournalEvent
   | ChannelJournalEvent
   | SessionJournalEvent
   | BundleJournalEvent
+  | LinkJournalEvent
+  | AdmissionJournalEvent
+  | DescriptorJournalEvent
+  | DaemonJournalEvent
 
 export type Level = "debug" | "info" | "warn" | "error"
 
@@ -117,6 +169,24 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   session_task_failed: "error",
   bundle_stored: "info",
   bundle_attempt_failed: "warn",
+  link_attached: "info",
+  link_ended: "warn",
+  link_frame_invalid: "error",
+  link_complaint: "error",
+  lease_changed: "info",
+  output_refused: "warn",
+  events_renumbered: "warn",
+  admission_uncertain: "warn",
+  admission_reconciled: "info",
+  mcp_listening: "info",
+  mcp_scope_added: "info",
+  mcp_closed: "info",
+  mcp_not_restored: "warn",
+  daemon_started: "info",
+  daemon_stopping: "info",
+  daemon_stopped: "info",
+  operator_listening: "info",
+  unhandled_rejection: "error",
 }
 
 export type JournalEntry = JournalEvent & { readonly atMs: number; readonly level: Level }

@@ -1,0 +1,65 @@
+/**
+ * Moves events from the outbox to one connection, in order, a bounded window ahead of what is acknowledged, so that
+ * neither the socket's buffer nor a slow control plane makes memory grow.
+ */
+import type { LinkEvent } from "@computerd/protocol/link"
+import { LinkEvent as LinkEventSchema } from "@computerd/protocol/link"
+import type { OutboxRow } from "../store/outbox.ts"
+import type { UnfencedFrame } from "./dial.ts"
+import type { Outbox } from "./outbox.ts"
+
+/** Events on the wire without an acknowledgement. */
+const windowEvents = 512
+const windowBytes = 4 * 1024 * 1024
+const batchEvents = 64
+
+export interface Pump {
+  /** There may be something to send, or room to send it. */
+  readonly run: () => void
+  readonly acknowledged: (ack: number) => void
+}
+
+export interface PumpDeps {
+  readonly outbox: Outbox
+  /** Last event that the control plane has. */
+  readonly received: number
+  /** Last command that was applied here. */
+  readonly inbound: () => number
+  readonly bufferedBytes: () => number
+  readonly send: (frame: UnfencedFrame) => boolean
+}
+
+const eventOf = (row: OutboxRow): LinkEvent => LinkEventSchema.parse(JSON.parse(row.body))
+
+export const createPump = ({ outbox, received, inbound, bufferedBytes, send }: PumpDeps): Pump => {
+  let sent = received
+  let acknowledged = received
+
+  const room = (): number =>
+    bufferedBytes() > windowBytes ? 0 : Math.min(batchEvents, windowEvents - (sent - acknowledged))
+
+  const sendRow = (row: OutboxRow): boolean => {
+    const frame = { kind: "frame", seq: row.seq, ack: inbound(), atMs: row.atMs, body: eventOf(row) } as const
+    outbox.markSent(row.seq)
+    if (!send(frame)) return false
+    sent = row.seq
+    return true
+  }
+
+  const run = (): void => {
+    for (;;) {
+      const limit = room()
+      if (limit <= 0) return
+      const rows = outbox.after(sent, limit)
+      if (rows.length === 0 || !rows.every(sendRow)) return
+    }
+  }
+
+  return {
+    run,
+    acknowledged: (ack) => {
+      acknowledged = Math.max(acknowledged, Math.min(ack, sent))
+      run()
+    },
+  }
+}
