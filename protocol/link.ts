@@ -37,6 +37,8 @@ export const linkProtocol = 1
 export const linkPath = "/computers/v1/link"
 export const bundlePath = (digest: string): string => `/computers/v1/bundles/${digest}`
 
+const ReadonlyScope: z.ZodType<Scope> = Scope
+
 /** Why a Session process is gone. Unknown stays `unknown`: it is never invented. */
 export const ExitReason = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("code"), code: z.int() }),
@@ -68,7 +70,7 @@ export const SessionAssignment = z.strictObject({
   deploymentId: DeploymentId,
   bundle: Digest,
   /** The Agent's published maximum. */
-  maximum: Scope,
+  maximum: ReadonlyScope,
   /** Every Agent key of the pinned manifest: what a getter policy may name. */
   manifestAgents: z.array(DefinitionKey),
   /** What this Session is: children neither create nor ask. */
@@ -190,7 +192,7 @@ export const AdmissionRequest = z.strictObject({
   sessionId: SessionId,
   generation: Generation,
   /** The scope of the descriptor that was presented. */
-  scope: Scope,
+  scope: ReadonlyScope,
   tool: z.string(),
   arguments: z.record(z.string(), JsonValue),
 })
