@@ -1,0 +1,91 @@
+/**
+ * A tool call from the moment its arguments were accepted. What it does is decided by whoever answers `invoke`; here is
+ * only when it may begin and how it ends.
+ */
+import type { Json } from "@computerd/protocol/content"
+import { type Failure, fail, failure } from "@computerd/protocol/errors"
+import type { AdmissionAnswer } from "@computerd/protocol/link"
+import type { Scope } from "@computerd/protocol/scope"
+import { encode, rpcResult, toolFailure, toolText } from "./answers.ts"
+import type { Outcome } from "./dispatch.ts"
+import type { Admission } from "./gate.ts"
+import type { Clock, End, Limits, OpenRequest } from "./open_requests.ts"
+import { jsonResponse, refusalResponse } from "./responses.ts"
+
+export interface ToolCall {
+  readonly scope: Scope
+  readonly tool: string
+  readonly arguments: { readonly [name: string]: Json }
+  /** Aborts when nobody waits for the answer any more. A mutation that was admitted goes on. */
+  readonly signal: AbortSignal
+}
+
+export interface CallDeps {
+  readonly clock: Clock
+  readonly limits: Limits
+  readonly admission: () => Admission
+  readonly invoke: (call: ToolCall) => Promise<AdmissionAnswer>
+  readonly fault: (error: unknown) => void
+}
+
+/** A call on its way: what was asked, under which scope, in which request. */
+export interface PendingCall {
+  readonly asked: Extract<Outcome, { readonly kind: "call" }>
+  readonly scope: Scope
+  readonly open: OpenRequest
+  /** Of the client's connection. */
+  readonly dropped: AbortSignal
+}
+
+const unknownOutcome = "its outcome is unknown; repeat it with the same idempotencyKey"
+
+const endings = {
+  tool_deadline: `the call took too long and ${unknownOutcome}`,
+  exited: `this Session process has ended and ${unknownOutcome} from its next process`,
+  shutting_down: `this Session process is ending and ${unknownOutcome} from its next process`,
+} as const satisfies Readonly<Partial<Record<End, string>>>
+
+const refused = ({ asked }: PendingCall, error: Failure): Response =>
+  jsonResponse(rpcResult(asked.id, toolFailure(asked.era, error)))
+
+const ended = (call: PendingCall, end: End): Response => {
+  switch (end) {
+    case "request_deadline":
+      return refusalResponse("request_timeout")
+    case "dropped":
+      return refusalResponse("body_lost")
+    default:
+      return refused(call, failure("admission_unavailable", endings[end]))
+  }
+}
+
+/** M1: authority is judged again now that the body is here; what was renewed meanwhile is not inherited silently. */
+const refusalNow = (call: PendingCall, deps: CallDeps): Failure | undefined => {
+  if (deps.admission() !== "open")
+    return failure("authority_changed", "the Session was held or lost its Computer while the call came in")
+  const ageMs = deps.clock.monotonicMs() - call.open.startedMs
+  return ageMs < deps.limits.toolCallMs
+    ? undefined
+    : failure("admission_unavailable", "the call came in too slowly; nothing was done")
+}
+
+const invoked = async (deps: CallDeps, call: ToolCall): Promise<AdmissionAnswer> => {
+  try {
+    return await deps.invoke(call)
+  } catch (error) {
+    deps.fault(error)
+    return fail("internal", `the call failed in the supervisor and ${unknownOutcome}`)
+  }
+}
+
+export const runCall = async (deps: CallDeps, call: PendingCall): Promise<void> => {
+  const { asked, open, scope } = call
+  const refusal = refusalNow(call, deps)
+  if (refusal !== undefined) return open.answer(refused(call, refusal))
+  const signal = open.calling((end) => ended(call, end))
+  if (signal === undefined) return
+  call.dropped.addEventListener("abort", () => open.end("dropped"), { once: true })
+  const answer = await invoked(deps, { scope, tool: asked.tool.name, arguments: asked.arguments, signal })
+  const result = answer.ok ? toolText(asked.era, encode(answer.value)) : toolFailure(asked.era, answer.error)
+  open.answer(jsonResponse(rpcResult(asked.id, result)))
+}

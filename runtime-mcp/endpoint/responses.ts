@@ -1,0 +1,19 @@
+/** HTTP responses from what was decided. */
+import { type HttpRefusalClass, refusals } from "./refusals.ts"
+
+const json = { headers: { "Content-Type": "application/json" } }
+
+export const jsonResponse = (text: string, status = 200): Response =>
+  status === 200 ? new Response(text, json) : new Response(text, { status, ...json })
+
+export const acceptedResponse = (): Response => new Response(null, { status: 202 })
+
+/** `unread`: more body is coming than is worth draining, so the connection ends here whatever the class says. */
+export const refusalResponse = (refused: HttpRefusalClass, rest: "read" | "unread" = "read"): Response => {
+  const refusal = refusals[refused]
+  const headers = new Headers({ "Content-Type": "text/plain; charset=utf-8" })
+  if ("headers" in refusal)
+    for (const [name, value] of Object.entries(refusal.headers)) headers.set(name, value)
+  if (refusal.connection === "close" || rest === "unread") headers.set("Connection", "close")
+  return new Response(`${refusal.text}\n`, { status: refusal.status, headers })
+}
