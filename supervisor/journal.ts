@@ -122,6 +122,7 @@ export type DescriptorJournalEvent =
   | (OfProcess & { readonly event: "mcp_listening"; readonly port: number; readonly scopes: number })
   | (OfProcess & { readonly event: "mcp_scope_added"; readonly digest: string; readonly scopes: number })
   | (OfProcess & { readonly event: "mcp_closed"; readonly cause: string })
+  | (OfProcess & { readonly event: "mcp_fault"; readonly message: string })
   | (OfProcess & { readonly event: "mcp_not_restored"; readonly port: number; readonly message: string })
 
 export type DaemonJournalEvent =
@@ -181,6 +182,7 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   mcp_listening: "info",
   mcp_scope_added: "info",
   mcp_closed: "info",
+  mcp_fault: "error",
   mcp_not_restored: "warn",
   daemon_started: "info",
   daemon_stopping: "info",

@@ -75,7 +75,7 @@ const checkFiles = async (
       `${nameAt("workspace", sources)}: ${config.workspace} is not a directory`,
       "workspace",
     )
-  const credential = await readCredential(config.credentialFile)
+  const credential = readCredential(config.credentialFile)
   if (credential.ok) return ok(config)
   const message = `${nameAt("credentialFile", sources)}: ${credential.error.message}`
   return fail("invalid_configuration", message, "credentialFile")

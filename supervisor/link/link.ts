@@ -40,7 +40,7 @@ export interface LinkDeps {
   readonly bootId: string
   readonly version: string
   /** Read anew for each attempt, so that it can be replaced on disk. */
-  readonly credential: () => Promise<Result<string>>
+  readonly credential: () => Result<string>
   /** The control plane wants nothing more of this supervisor. */
   readonly rejected: (error: Failure) => void
 }

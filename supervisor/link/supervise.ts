@@ -17,7 +17,7 @@ const flushPollMs = 20
 
 type Phase =
   | { readonly phase: "idle" }
-  | { readonly phase: "connecting"; readonly connection: Connection | undefined }
+  | { readonly phase: "connecting"; readonly connection: Connection }
   | { readonly phase: "attached"; readonly connection: Connection }
   | { readonly phase: "backing_off"; readonly wake: () => void }
   | { readonly phase: "refused" }
@@ -59,9 +59,7 @@ export const createLink = (deps: LinkDeps): Link => {
   }
 
   const connect = async (): Promise<AttemptOutcome> => {
-    enter({ phase: "connecting", connection: undefined })
-    const credential = await deps.credential()
-    if (stopped()) return { kind: "stopped" }
+    const credential = deps.credential()
     if (!credential.ok) return { kind: "unreachable", detail: credential.error.message }
     const connection = createConnection({
       deps,
@@ -144,7 +142,7 @@ export const createLink = (deps: LinkDeps): Link => {
     phase = { phase: "stopped" }
     if (last.phase === "backing_off") last.wake()
     if (last.phase === "attached") last.connection.send({ kind: "detach" })
-    if (last.phase === "attached" || last.phase === "connecting") last.connection?.stop()
+    if (last.phase === "attached" || last.phase === "connecting") last.connection.stop()
     lease.end()
   }
 

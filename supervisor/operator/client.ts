@@ -1,0 +1,61 @@
+/** Reads a supervisor's status over its operator socket. */
+import { statSync } from "node:fs"
+import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { Status, statusPath } from "@computerd/protocol/operator"
+import { socketAddress } from "./socket.ts"
+
+/** A supervisor answers from memory; one that needs longer is stuck. */
+const answerMs = 5_000
+
+const isSocket = (path: string): boolean => {
+  try {
+    return statSync(path).isSocket()
+  } catch {
+    return false
+  }
+}
+
+const get = async (socketPath: string): Promise<Response> => {
+  const address = socketAddress(socketPath)
+  try {
+    return await fetch(`http://supervisor${statusPath}`, {
+      unix: address.path,
+      signal: AbortSignal.timeout(answerMs),
+    })
+  } finally {
+    address.release()
+  }
+}
+
+const explain = (socketPath: string, error: unknown): Result<never> => {
+  const name = error instanceof Error ? error.name : ""
+  if (name === "TimeoutError")
+    return fail(
+      "internal",
+      `the supervisor behind ${socketPath} has not answered within ${answerMs} ms; see its log`,
+    )
+  const code = error instanceof Error && "code" in error ? String(error.code) : name
+  if (code === "EACCES" || code === "EPERM")
+    return fail("unauthorized", `${socketPath} may be opened only by the user that runs the supervisor`)
+  return fail(
+    "not_found",
+    `no supervisor answers at ${socketPath}: the one that made it is gone; start it again`,
+  )
+}
+
+export const readStatus = async (socketPath: string): Promise<Result<Status>> => {
+  if (!isSocket(socketPath))
+    return fail("not_found", `no supervisor runs here: there is no socket at ${socketPath}`)
+  try {
+    const response = await get(socketPath)
+    const status = Status.safeParse(await response.json())
+    if (status.success) return ok(status.data)
+    const { field, message } = firstIssue(status.error)
+    return fail(
+      "unsupported_protocol",
+      `the supervisor's status is of another version (${field}: ${message})`,
+    )
+  } catch (error) {
+    return explain(socketPath, error)
+  }
+}

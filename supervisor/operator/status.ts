@@ -1,0 +1,105 @@
+/** Gathers what `GET /v1/status` answers. Ports and counts of scopes are part of it, headers never are. */
+import type { SupervisorConfiguration } from "@computerd/protocol/configuration"
+import { timestamp } from "@computerd/protocol/content"
+import type { ExitReason } from "@computerd/protocol/link"
+import type { Status } from "@computerd/protocol/operator"
+import type { Descriptors } from "../descriptor/descriptors.ts"
+import type { Lease } from "../link/lease.ts"
+import type { Link } from "../link/link.ts"
+import type { Outbox } from "../link/outbox.ts"
+import type { Sessions, SessionView } from "../session/sessions.ts"
+
+export interface StatusDeps {
+  readonly version: string
+  readonly pid: number
+  readonly startedAtMs: number
+  readonly bootId: string
+  readonly config: SupervisorConfiguration
+  readonly isolation: () => Status["computer"]["isolation"]
+  readonly link: Pick<Link, "status">
+  readonly lease: Pick<Lease, "state">
+  readonly outbox: Pick<Outbox, "unacknowledged">
+  readonly sessions: Pick<Sessions, "view">
+  readonly descriptors: Pick<Descriptors, "view">
+}
+
+export const exitText = (reason: ExitReason): string => {
+  switch (reason.kind) {
+    case "code":
+      return `exit code ${reason.code}`
+    case "signal":
+      return `killed by ${reason.signal}`
+    case "out_of_memory":
+      return "out of memory"
+    case "start_timeout":
+      return `not ready within ${reason.afterMs} ms`
+    case "stop_timeout":
+      return `did not stop within ${reason.afterMs} ms`
+    case "spawn_failed":
+    case "load_failed":
+    case "init_failed":
+    case "unknown":
+      return `${reason.kind.replace("_", " ")}: ${reason.message}`
+    case "shutdown":
+      return "shutdown"
+  }
+}
+
+const sessionStatus = (
+  view: SessionView,
+  descriptors: StatusDeps["descriptors"],
+): Status["sessions"][number] => {
+  const mcp = descriptors.view(view.sessionId)
+  return {
+    id: view.sessionId,
+    agent: view.assignment.agent,
+    deploymentId: view.assignment.deploymentId,
+    state: view.state,
+    generation: view.generation,
+    pid: view.pid ?? null,
+    held: view.held,
+    turnId: view.turn?.id ?? null,
+    turnStartedAt: view.turn === undefined ? null : timestamp(view.turn.startedAtMs),
+    mcpPort: mcp?.port ?? null,
+    scopes: mcp?.scopes ?? 0,
+    lastExit: view.lastExit === undefined ? null : exitText(view.lastExit),
+  }
+}
+
+const leaseStatus = (lease: StatusDeps["lease"]): Status["lease"] => {
+  const state = lease.state()
+  switch (state.state) {
+    case "none":
+      return { state: "none", epoch: null, remainingMs: null }
+    case "held":
+      return state
+    case "lapsed":
+      return { ...state, remainingMs: null }
+  }
+}
+
+export const readOwnStatus = (deps: StatusDeps): Status => {
+  const link = deps.link.status()
+  return {
+    version: deps.version,
+    pid: deps.pid,
+    startedAt: timestamp(deps.startedAtMs),
+    bootId: deps.bootId,
+    computer: {
+      id: deps.config.computerId,
+      stateDirectory: deps.config.stateDirectory,
+      workspace: deps.config.workspace,
+      isolation: deps.isolation(),
+    },
+    link: {
+      state: link.state,
+      url: link.url,
+      since: timestamp(link.sinceMs),
+      attempts: link.attempts,
+      lastError: link.lastError ?? null,
+      unacknowledgedEvents: deps.outbox.unacknowledged(),
+    },
+    lease: leaseStatus(deps.lease),
+    sessions: deps.sessions.view().map((view) => sessionStatus(view, deps.descriptors)),
+  }
+}
