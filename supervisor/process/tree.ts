@@ -8,11 +8,11 @@
 import type { Ports } from "../ports.ts"
 import { isPopulated, killGroup, membersOf, removeGroup } from "./cgroup.ts"
 import { hasMarker, isDead, type ProcessStamp } from "./identity.ts"
-import { listPids, lives, readEnviron, readStat } from "./procfs.ts"
+import { listPids, lives, readBootId, readEnviron, readStat } from "./procfs.ts"
 
 export interface Tree {
-  /** The process at its root: leader of its own session and group. */
-  readonly root: ProcessStamp
+  /** The process at its root: leader of its own session and group. Unset: it is not known whether it ever ran. */
+  readonly root: ProcessStamp | undefined
   /** `NAME=value` that every descendant inherits. */
   readonly marker: string
   readonly cgroup: string | undefined
@@ -23,16 +23,19 @@ const firstLookMs = 2
 const slowestLookMs = 50
 
 /** The kernel keeps the root's pid from reuse while its group has members; a reused one leads a group of strangers. */
-const groupIsOurs = (tree: Tree): boolean => {
-  const leader = readStat(tree.root.pid)
-  return leader === undefined || leader.startTime === tree.root.startTime
+const groupIsOurs = (root: ProcessStamp): boolean => {
+  if (root.bootId !== readBootId()) return false
+  const leader = readStat(root.pid)
+  return leader === undefined || leader.startTime === root.startTime
 }
 
 const belongs = (tree: Tree, pid: number): boolean => {
   if (pid === process.pid) return false
   const stat = readStat(pid)
   if (stat === undefined || isDead(stat)) return false
-  if (stat.group === tree.root.pid || stat.session === tree.root.pid) return groupIsOurs(tree)
+  const { root } = tree
+  const inGroup = root !== undefined && (stat.group === root.pid || stat.session === root.pid)
+  if (inGroup && groupIsOurs(root)) return true
   return hasMarker(readEnviron(pid) ?? "", tree.marker)
 }
 
@@ -56,22 +59,32 @@ const strike = (tree: Tree): readonly number[] => {
     if (populated === true) {
       killGroup(tree.cgroup)
       const members = membersOf(tree.cgroup)
-      return members.length > 0 ? members : [tree.root.pid]
+      // Those of groups made below ours are not listed here, but they count.
+      return members.length > 0 ? members : [tree.root?.pid ?? 0]
     }
     if (populated === false) return []
   }
-  if (lives(tree.root)) signal(-tree.root.pid)
+  if (tree.root !== undefined && lives(tree.root)) signal(-tree.root.pid)
   const found = listPids().filter((pid) => belongs(tree, pid))
   for (const pid of found) signal(pid)
   return found
 }
 
-/** Kills until nothing is left or the limit is reached; answers with the pids that survived. */
-export const killTree = async (ports: Ports, tree: Tree, limitMs: number): Promise<readonly number[]> => {
+export interface TreeEnd {
+  /** Distinct pids that were found; none when everything had ended by itself. */
+  readonly killed: number
+  /** Empty: the tree is proven gone. */
+  readonly survivors: readonly number[]
+}
+
+/** Kills until nothing is left or the limit is reached. */
+export const killTree = async (ports: Ports, tree: Tree, limitMs: number): Promise<TreeEnd> => {
   const end = ports.clock.monotonicMs() + limitMs
+  const found = new Set<number>()
   let pauseMs = firstLookMs
   let left = strike(tree)
   while (left.length > 0 && ports.clock.monotonicMs() < end) {
+    for (const pid of left) found.add(pid)
     await new Promise<void>((resolve) => {
       ports.timers.after(pauseMs, resolve)
     })
@@ -79,5 +92,5 @@ export const killTree = async (ports: Ports, tree: Tree, limitMs: number): Promi
     left = strike(tree)
   }
   if (left.length === 0 && tree.cgroup !== undefined) removeGroup(tree.cgroup)
-  return left
+  return { killed: found.size, survivors: left }
 }

@@ -18,6 +18,9 @@ const StoredTurn = z.strictObject({
 })
 export type StoredTurn = Readonly<z.infer<typeof StoredTurn>>
 
+const Ending = z.strictObject({ kind: z.enum(["released", "dropped"]), graceMs: z.int().min(0) })
+export type Ending = Readonly<z.infer<typeof Ending>>
+
 export interface SessionRow {
   readonly sessionId: SessionId
   readonly assignment: SessionAssignment
@@ -26,8 +29,8 @@ export interface SessionRow {
   /** A process shall exist. Ends with the process: a loss is not repaired without a new reason. */
   readonly wanted: boolean
   readonly turn: StoredTurn | undefined
-  /** The Session is to be ended and forgotten. */
-  readonly releaseGraceMs: number | undefined
+  /** The Session is to be ended and forgotten; only a release is answered. */
+  readonly ending: Ending | undefined
   /** The last Turn that ended here, so that it is never run again. */
   readonly finishedTurn: TurnId | undefined
   readonly lastExit: ExitReason | undefined
@@ -56,7 +59,7 @@ interface Columns {
   generation: number
   wanted: number
   turn: string | null
-  release_grace_ms: number | null
+  ending: string | null
   finished_turn: string | null
   last_exit: string | null
 }
@@ -67,7 +70,7 @@ const rowOf = (columns: Columns): SessionRow => ({
   generation: columns.generation,
   wanted: columns.wanted === 1,
   turn: columns.turn === null ? undefined : StoredTurn.parse(JSON.parse(columns.turn)),
-  releaseGraceMs: columns.release_grace_ms ?? undefined,
+  ending: columns.ending === null ? undefined : Ending.parse(JSON.parse(columns.ending)),
   finishedTurn: columns.finished_turn === null ? undefined : TurnId.parse(columns.finished_turn),
   lastExit: columns.last_exit === null ? undefined : ExitReason.parse(JSON.parse(columns.last_exit)),
 })
@@ -79,7 +82,7 @@ const statements = (database: Database) => ({
   put: database.query(
     `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
        assignment = excluded.assignment, generation = excluded.generation, wanted = excluded.wanted,
-       turn = excluded.turn, release_grace_ms = excluded.release_grace_ms,
+       turn = excluded.turn, ending = excluded.ending,
        finished_turn = excluded.finished_turn, last_exit = excluded.last_exit`,
   ),
   remove: database.query("DELETE FROM sessions WHERE session_id = ?"),
@@ -121,7 +124,7 @@ export const sessionTable = (database: Database, transactions: Transactions): Se
         row.generation,
         row.wanted ? 1 : 0,
         json(row.turn),
-        row.releaseGraceMs ?? null,
+        json(row.ending),
         row.finishedTurn ?? null,
         json(row.lastExit),
       )

@@ -13,7 +13,7 @@ CREATE TABLE sessions (
   generation INTEGER NOT NULL,
   wanted INTEGER NOT NULL,
   turn TEXT,
-  release_grace_ms INTEGER,
+  ending TEXT,
   finished_turn TEXT,
   last_exit TEXT
 ) STRICT, WITHOUT ROWID;

@@ -1,0 +1,54 @@
+/**
+ * The end of a Session process, as one stored fact: the reason outlives the process row, the Turn that ran is over,
+ * and a Session that was to end with its process is forgotten. Runs inside a transaction.
+ *
+ * EX1 the Turn that the process had been given ends with it and is never given again
+ * EX2 a Turn that it had not been given stays, for the next process
+ */
+import type { TurnId } from "@computerd/protocol/ids"
+import type { ExitReason, LinkEvent } from "@computerd/protocol/link"
+import type { ProcessIdentity } from "../process/identity.ts"
+import type { Store } from "../store/open.ts"
+
+export interface ExitRecord {
+  readonly identity: ProcessIdentity
+  readonly reason: ExitReason
+  readonly turnId: TurnId | undefined
+  readonly expected: boolean
+}
+
+export interface ExitDeps {
+  readonly store: Store
+  readonly emit: (event: LinkEvent) => void
+}
+
+export const recordExit = ({ store, emit }: ExitDeps, exit: ExitRecord): void => {
+  const { identity, reason, turnId, expected } = exit
+  store.processes.remove(identity)
+  const row = store.sessions.get(identity.sessionId)
+  if (row !== undefined) {
+    if (turnId !== undefined) store.sessions.dropMessages(identity.sessionId)
+    store.sessions.put({
+      ...row,
+      // After an end on purpose the Session still wants a process: a drop was taken back, or this supervisor stops.
+      wanted: expected && row.ending === undefined && row.wanted,
+      lastExit: reason,
+      ...(turnId === undefined ? {} : { turn: undefined, finishedTurn: turnId }),
+    })
+  }
+  emit({
+    type: "process_exited",
+    ...identity,
+    reason,
+    ...(turnId === undefined ? {} : { turnId }),
+    expected,
+  })
+}
+
+/** The Session has no process any more and is not to have one. */
+export const forgetSession = ({ store, emit }: ExitDeps, sessionId: ProcessIdentity["sessionId"]): void => {
+  const row = store.sessions.get(sessionId)
+  if (row === undefined) return
+  store.sessions.remove(sessionId)
+  if (row.ending?.kind === "released") emit({ type: "released", sessionId })
+}

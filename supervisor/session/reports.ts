@@ -1,0 +1,107 @@
+/**
+ * What a Session process says over its channel, turned into stored facts and events for the control plane. Runs
+ * inside the transaction that moves the channel's cursor; effects wait for its commit.
+ */
+import type { ChannelUp } from "@computerd/protocol/channel"
+import type { SessionId, TurnId } from "@computerd/protocol/ids"
+import type { LinkEvent } from "@computerd/protocol/link"
+import type { Journal } from "../journal.ts"
+import type { ProcessIdentity } from "../process/identity.ts"
+import type { ProcessEvent } from "../process/machine.ts"
+import type { Store } from "../store/open.ts"
+import type { ConnectionRequest } from "./frames.ts"
+
+export interface ReportsDeps {
+  readonly journal: Journal
+  readonly store: Store
+  readonly emit: (event: LinkEvent) => void
+  /** After the commit. */
+  readonly tell: (process: ProcessIdentity, event: ProcessEvent) => void
+  /** After the commit. */
+  readonly connect: (process: ProcessIdentity, request: ConnectionRequest) => void
+}
+
+export type Reports = (process: ProcessIdentity, body: ChannelUp) => void
+
+export const createReports = (deps: ReportsDeps): Reports => {
+  const { store, emit } = deps
+  const { sessions } = store
+
+  const runs = (sessionId: SessionId, turnId: TurnId): boolean => {
+    const turn = sessions.get(sessionId)?.turn
+    return turn?.data.id === turnId && turn.phase === "sent"
+  }
+
+  const settle = (
+    process: ProcessIdentity,
+    { turnId, outcome }: Extract<ChannelUp, { readonly type: "turn_settled" }>,
+  ): void => {
+    const row = sessions.get(process.sessionId)
+    if (row === undefined) return
+    sessions.put({ ...row, turn: undefined, finishedTurn: turnId })
+    sessions.dropMessages(process.sessionId)
+    emit({ type: "turn_settled", ...process, turnId, outcome })
+    store.afterCommit(() => deps.tell(process, { kind: "turn_ended", turnId }))
+  }
+
+  const ofTurn = (process: ProcessIdentity, body: Extract<ChannelUp, { readonly turnId: TurnId }>): void => {
+    const { turnId } = body
+    if (!runs(process.sessionId, turnId)) {
+      deps.journal.record({
+        event: "channel_frame_ignored",
+        ...process,
+        type: body.type,
+        why: "its Turn does not run",
+      })
+      return
+    }
+    switch (body.type) {
+      case "turn_started":
+        emit({ type: "turn_started", ...process, turnId })
+        break
+      case "turn_output":
+        emit({ type: "turn_output", ...process, turnId, text: body.text })
+        break
+      case "messages_dropped":
+        emit({
+          type: "messages_dropped",
+          sessionId: process.sessionId,
+          turnId,
+          messageIds: body.messageIds,
+        })
+        break
+      case "turn_settled":
+        settle(process, body)
+        break
+      case "ask":
+        emit({ type: "question", ...process, turnId, requestId: body.requestId, question: body.question })
+        break
+      default:
+        body satisfies never
+    }
+  }
+
+  return (process, body) => {
+    switch (body.type) {
+      case "ready":
+        emit({ type: "process_ready", ...process })
+        store.afterCommit(() => deps.tell(process, { kind: "ready" }))
+        break
+      case "failed":
+        store.afterCommit(() =>
+          deps.tell(process, { kind: "failed", phase: body.phase, message: body.error.message }),
+        )
+        break
+      case "mcp_connection":
+        store.afterCommit(() =>
+          deps.connect(process, {
+            requestId: body.requestId,
+            policy: "policy" in body ? { given: true, value: body.policy } : { given: false },
+          }),
+        )
+        break
+      default:
+        ofTurn(process, body)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Stands for the session host: speaks the real channel from a real process, and does what the Agent's name says.
+ * Reconnects when the channel closes, as the host does.
+ */
+import { spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import type { ChannelDown, ChannelUp } from "@computerd/protocol/channel"
+import { decodeChannelDown, SessionBootstrap } from "@computerd/protocol/channel"
+import { RequestId } from "@computerd/protocol/ids"
+import { outboundFrames } from "@computerd/protocol/numbering"
+
+const input = await Bun.stdin.text()
+const bootstrap = SessionBootstrap.parse(JSON.parse(input))
+const behaviour = bootstrap.agent
+const outbound = outboundFrames<ChannelUp>()
+let received = 0
+let socket: WebSocket | undefined
+let isOpen = false
+
+const send = (frame: unknown): void => {
+  if (isOpen) socket?.send(JSON.stringify(frame))
+}
+const say = (body: ChannelUp): void => {
+  const frame = outbound.push(body)
+  send({ kind: "frame", ...frame, ack: received })
+}
+const writeProof = (name: string, text: string): void => writeFileSync(`${process.cwd()}/${name}`, text)
+const detached = (script: string): void => {
+  spawn("setsid", ["sh", "-c", script], { detached: true, stdio: "ignore" }).unref()
+}
+
+const initialize = (): void => {
+  switch (behaviour) {
+    case "init-fails":
+      say({ type: "failed", phase: "init", error: { code: "handler_failed", message: "init threw" } })
+      setTimeout(() => process.exit(1), 50)
+      return
+    case "never-ready":
+      return
+    case "exit-137":
+      process.exit(137)
+      return
+    case "kill-itself":
+      process.kill(process.pid, "SIGKILL")
+      return
+    case "escapee":
+      detached("sleep 600")
+      spawn("sleep", ["600"], { stdio: "inherit" })
+      break
+    case "environment":
+      writeProof("environment.json", JSON.stringify(process.env))
+      break
+    case "connects":
+      say({ type: "mcp_connection", requestId: RequestId.parse(`req_${Bun.randomUUIDv7()}`) })
+      break
+    default:
+      break
+  }
+  say({ type: "ready" })
+}
+
+const runTurn = (body: Extract<ChannelDown, { type: "turn" }>): void => {
+  const turnId = body.turn.id
+  const text = body.turn.input[0]?.text ?? ""
+  say({ type: "turn_started", turnId })
+  if (text === "hang") return
+  if (text === "die") process.kill(process.pid, "SIGKILL")
+  if (text === "invalid")
+    send({ kind: "frame", seq: outbound.lastSeq() + 1, ack: received, body: { type: "no" } })
+  if (text === "flood")
+    for (let count = 0; count < 200; count += 1) say({ type: "turn_output", turnId, text: `${count};` })
+  say({ type: "turn_output", turnId, text })
+  say({ type: "turn_settled", turnId, outcome: { status: "completed", result: { text, pid: process.pid } } })
+}
+
+const take = (body: ChannelDown): void => {
+  switch (body.type) {
+    case "initialize":
+      initialize()
+      break
+    case "turn":
+      runTurn(body)
+      break
+    case "cancel_turn":
+      if (behaviour === "ignores-cancel") return
+      say({
+        type: "turn_settled",
+        turnId: body.turnId,
+        outcome: { status: body.status, error: { code: body.status } },
+      })
+      break
+    case "message":
+      say({ type: "turn_output", turnId: body.turnId, text: `message ${body.content[0]?.text}` })
+      break
+    case "mcp_connection_result":
+      writeProof("connection.json", JSON.stringify(body.result))
+      break
+    case "shutdown":
+      if (behaviour !== "ignores-shutdown") process.exit(0)
+      break
+    default:
+      break
+  }
+}
+
+const connect = (): void => {
+  const opened = new WebSocket(bootstrap.channelUrl, {
+    headers: { Authorization: `Bearer ${bootstrap.secret}` },
+  } as unknown as string[])
+  socket = opened
+  opened.onopen = () => {
+    const { sessionId, generation } = bootstrap
+    opened.send(JSON.stringify({ kind: "hello", protocol: 1, sessionId, generation, received }))
+  }
+  opened.onmessage = (event) => {
+    const decoded = decodeChannelDown(String(event.data))
+    if (decoded.kind === "invalid") throw new Error(decoded.message)
+    const { frame } = decoded
+    if (frame.kind === "welcome") {
+      isOpen = true
+      outbound.acknowledge(frame.received)
+      for (const missing of outbound.after(frame.received)) send({ kind: "frame", ...missing, ack: received })
+    } else if (frame.kind === "ack") outbound.acknowledge(frame.ack)
+    else if (frame.kind === "ping") send({ kind: "pong" })
+    else if (frame.kind === "reject") process.exit(3)
+    else if (frame.kind === "frame" && frame.seq === received + 1) {
+      received = frame.seq
+      outbound.acknowledge(frame.ack)
+      take(frame.body)
+      send({ kind: "ack", ack: received })
+    }
+  }
+  opened.onclose = () => {
+    isOpen = false
+    setTimeout(connect, 20)
+  }
+}
+
+connect()
+setInterval(() => undefined, 60_000)
