@@ -6,7 +6,9 @@ export type Body =
   | { readonly kind: "text"; readonly text: string }
   /** It is here and is not UTF-8. */
   | { readonly kind: "not_text" }
-  | { readonly kind: "refused"; readonly refusal: "body_too_large" | "body_lost" }
+  | { readonly kind: "too_large" }
+  /** The peer went away or broke the encoding of the transfer: nobody is there to be told. */
+  | { readonly kind: "lost" }
 
 const decoded = (bytes: Buffer): Body =>
   isUtf8(bytes) ? { kind: "text", text: bytes.toString("utf8") } : { kind: "not_text" }
@@ -28,9 +30,8 @@ export const readBody = async (request: Request): Promise<Body> => {
     if (request.headers.get("content-length") !== null || request.body === null)
       return decoded(Buffer.from(await request.arrayBuffer()))
     const bytes = await counted(request.body)
-    return bytes === undefined ? { kind: "refused", refusal: "body_too_large" } : decoded(bytes)
+    return bytes === undefined ? { kind: "too_large" } : decoded(bytes)
   } catch {
-    // The peer went away or broke the encoding; there is nobody to tell the difference to.
-    return { kind: "refused", refusal: "body_lost" }
+    return { kind: "lost" }
   }
 }

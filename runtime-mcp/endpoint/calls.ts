@@ -10,7 +10,8 @@ import { encode, rpcResult, toolFailure, toolText } from "./answers.ts"
 import type { Outcome } from "./dispatch.ts"
 import type { Admission } from "./gate.ts"
 import type { Clock, End, Limits, OpenRequest } from "./open_requests.ts"
-import { jsonResponse, refusalResponse } from "./responses.ts"
+import type { HttpRefusalClass } from "./refusals.ts"
+import { jsonResponse, unreadResponse } from "./responses.ts"
 
 export interface ToolCall {
   readonly scope: Scope
@@ -20,12 +21,16 @@ export interface ToolCall {
   readonly signal: AbortSignal
 }
 
+/** Counts the refusal and makes its response. */
+export type Refuse = (refusal: HttpRefusalClass, rest: "read" | "unread") => Response
+
 export interface CallDeps {
   readonly clock: Clock
   readonly limits: Limits
   readonly admission: () => Admission
   readonly invoke: (call: ToolCall) => Promise<AdmissionAnswer>
   readonly fault: (error: unknown) => void
+  readonly refuse: Refuse
 }
 
 /** A call on its way: what was asked, under which scope, in which request. */
@@ -48,12 +53,12 @@ const endings = {
 const refused = ({ asked }: PendingCall, error: Failure): Response =>
   jsonResponse(rpcResult(asked.id, toolFailure(asked.era, error)))
 
-const ended = (call: PendingCall, end: End): Response => {
+const ended = (deps: CallDeps, call: PendingCall, end: End): Response => {
   switch (end) {
     case "request_deadline":
-      return refusalResponse("request_timeout")
+      return deps.refuse("request_timeout", "read")
     case "dropped":
-      return refusalResponse("body_lost")
+      return unreadResponse()
     default:
       return refused(call, failure("admission_unavailable", endings[end]))
   }
@@ -82,8 +87,9 @@ export const runCall = async (deps: CallDeps, call: PendingCall): Promise<void> 
   const { asked, open, scope } = call
   const refusal = refusalNow(call, deps)
   if (refusal !== undefined) return open.answer(refused(call, refusal))
-  const signal = open.calling((end) => ended(call, end))
+  const signal = open.calling((end) => ended(deps, call, end))
   if (signal === undefined) return
+  if (call.dropped.aborted) return open.end("dropped")
   call.dropped.addEventListener("abort", () => open.end("dropped"), { once: true })
   const answer = await invoked(deps, { scope, tool: asked.tool.name, arguments: asked.arguments, signal })
   const result = answer.ok ? toolText(asked.era, encode(answer.value)) : toolFailure(asked.era, answer.error)

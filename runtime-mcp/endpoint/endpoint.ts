@@ -14,7 +14,6 @@ import type { ToolCall } from "./calls.ts"
 import { type Admission, mcpPath, ownNames } from "./gate.ts"
 import { defaultLimits, type Limits, type Time } from "./open_requests.ts"
 import { createRequests, type Descriptor, type RequestStats, type Requests } from "./requests.ts"
-import { refusalResponse } from "./responses.ts"
 
 export interface EndpointDeps extends Time {
   /** On 127.0.0.1; 0 lets the kernel choose. */
@@ -49,10 +48,7 @@ const flushMs = 2_000
 type Server = Bun.Server<undefined>
 
 /** Bun's own limits are set so that ours act: its 413 has no body, its error page shows source. */
-const listen = (
-  deps: EndpointDeps,
-  serve: (request: Request) => Response | Promise<Response>,
-): Result<Server> => {
+const listen = (deps: EndpointDeps, requests: () => Requests): Result<Server> => {
   try {
     const server = Bun.serve({
       hostname: "127.0.0.1",
@@ -60,10 +56,10 @@ const listen = (
       development: false,
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: serve,
+      fetch: (request) => requests().serve(request),
       error: (error) => {
         deps.fault(error)
-        return refusalResponse("failed")
+        return requests().refuse("failed", "unread")
       },
     })
     return ok(server)
@@ -85,31 +81,27 @@ const drain = async (server: Server, time: Time): Promise<void> => {
 }
 
 export const createEndpoint = (deps: EndpointDeps): Result<Endpoint> => {
-  let requests: Requests | undefined
   let closing: Promise<void> | undefined
-  const admission = (): Admission => (closing === undefined ? deps.admission() : "shutting_down")
-
-  const bound = listen(deps, (request) => requests?.serve(request) ?? refusalResponse("shutting_down"))
+  const bound = listen(deps, () => requests)
   if (!bound.ok) return bound
   const server = bound.value
   const port = server.port ?? deps.port
-  const served = createRequests({
+  // The kernel may have chosen the port, and the names that are accepted depend on it; no request comes before this.
+  const requests = createRequests({
     ...deps,
-    admission,
+    admission: () => (closing === undefined ? deps.admission() : "shutting_down"),
     limits: deps.limits ?? defaultLimits,
     names: ownNames(port),
   })
-  requests = served
-
   const close = async (reason: CloseReason): Promise<void> => {
-    served.endAll(reason)
+    requests.endAll(reason)
     await drain(server, deps)
-    served.close()
+    requests.close()
   }
   return ok({
     url: `http://127.0.0.1:${port}${mcpPath}`,
     port,
-    stats: served.stats,
+    stats: requests.stats,
     close: (reason) => {
       closing ??= close(reason)
       return closing

@@ -52,10 +52,9 @@ export interface OpenRequests {
   readonly close: () => void
 }
 
-const dueMs = (request: OpenRequest, limits: Limits, nowMs: number): number => {
-  const toolMs = request.startedMs + limits.toolCallMs
-  return toolMs > nowMs ? toolMs : request.startedMs + limits.requestMs
-}
+/** When the request has to be looked at next. One whose body is not here yet may be a call by then. */
+const dueMs = ({ startedMs }: OpenRequest, { toolCallMs, requestMs }: Limits, nowMs: number): number =>
+  Math.min(...[startedMs + toolCallMs, startedMs + requestMs].filter((atMs) => atMs > nowMs))
 
 export const openRequests = (time: Time, limits: Limits): OpenRequests => {
   const open = new Set<OpenRequest>()

@@ -86,7 +86,6 @@ export const refusals = {
 
   // While the body is read, or after
   body_timeout: http(408, "The body did not arrive in time. Nothing was done.", { connection: "close" }),
-  body_lost: http(400, "The body ended early. Nothing was done.", { connection: "close" }),
   request_timeout: http(
     504,
     "The request took too long and its outcome is unknown. Repeat a mutation with the same idempotencyKey.",

@@ -3,20 +3,20 @@ import { mcpConcurrentRequestsMax } from "@computerd/protocol/limits"
 import type { Scope } from "@computerd/protocol/scope"
 import type { Role } from "../tools/exposure.ts"
 import { readBody } from "./body.ts"
-import { type CallDeps, runCall } from "./calls.ts"
-import { dispatch, refuseMessage } from "./dispatch.ts"
+import { type CallDeps, type Refuse, runCall } from "./calls.ts"
+import { dispatch, type Outcome, refuseMessage } from "./dispatch.ts"
 import { gate, type OwnNames } from "./gate.ts"
 import { type End, type OpenRequest, type OpenRequests, openRequests, type Time } from "./open_requests.ts"
 import { type Prepared, prepare } from "./prepared.ts"
-import type { HttpRefusalClass, RefusalClass } from "./refusals.ts"
-import { acceptedResponse, jsonResponse, refusalResponse } from "./responses.ts"
+import type { RefusalClass } from "./refusals.ts"
+import { acceptedResponse, jsonResponse, refusalResponse, unreadResponse } from "./responses.ts"
 
 export interface Descriptor {
   readonly scope: Scope
   readonly id: string
 }
 
-export interface RequestDeps extends CallDeps, Time {
+export interface RequestDeps extends Omit<CallDeps, "refuse">, Time {
   readonly names: OwnNames
   readonly role: Role
   readonly descriptor: (authorization: string) => Descriptor | undefined
@@ -28,8 +28,15 @@ export interface RequestStats {
   readonly refused: Readonly<Partial<Record<RefusalClass, number>>>
 }
 
+interface Served {
+  readonly http: Request
+  readonly request: OpenRequest
+  readonly descriptor: Descriptor
+}
+
 export interface Requests extends Pick<OpenRequests, "endAll" | "close"> {
   readonly serve: (request: Request) => Response | Promise<Response>
+  readonly refuse: Refuse
   readonly stats: () => RequestStats
 }
 
@@ -38,19 +45,6 @@ const drainedBodyMaxBytes = 65_536
 
 const isLong = ({ headers }: Request): boolean =>
   headers.get("transfer-encoding") !== null || Number(headers.get("content-length")) > drainedBodyMaxBytes
-
-const bodyEnded = (end: End): Response => {
-  switch (end) {
-    case "exited":
-    case "shutting_down":
-      return refusalResponse("shutting_down", "unread")
-    case "request_deadline":
-    case "tool_deadline":
-      return refusalResponse("body_timeout")
-    case "dropped":
-      return refusalResponse("body_lost")
-  }
-}
 
 export const createRequests = (deps: RequestDeps): Requests => {
   const open = openRequests(deps, deps.limits)
@@ -64,9 +58,15 @@ export const createRequests = (deps: RequestDeps): Requests => {
     counts.set(refusal, (counts.get(refusal) ?? 0) + 1)
   }
 
-  const refuse = (refusal: HttpRefusalClass, rest: "read" | "unread"): Response => {
+  const refuse: Refuse = (refusal, rest) => {
     count(refusal)
     return refusalResponse(refusal, rest)
+  }
+
+  const bodyEnded = (end: End): Response => {
+    if (end === "dropped") return unreadResponse()
+    const ours = end === "exited" || end === "shutting_down"
+    return ours ? refuse("shutting_down", "unread") : refuse("body_timeout", "unread")
   }
 
   const preparedFor = ({ id, scope }: Descriptor): Prepared => {
@@ -79,11 +79,23 @@ export const createRequests = (deps: RequestDeps): Requests => {
 
   const work = async (http: Request, descriptor: Descriptor, request: OpenRequest): Promise<void> => {
     const body = await readBody(http)
-    if (body.kind === "refused") return request.answer(refuse(body.refusal, "unread"))
-    const outcome =
-      body.kind === "text"
-        ? dispatch(body.text, http.headers, preparedFor(descriptor))
-        : refuseMessage(null, "invalid_utf8")
+    switch (body.kind) {
+      case "lost":
+        return request.end("dropped")
+      case "too_large":
+        return request.answer(refuse("body_too_large", "unread"))
+      case "not_text":
+        return finish(refuseMessage(null, "invalid_utf8"), { http, request, descriptor })
+      case "text":
+        return finish(dispatch(body.text, http.headers, preparedFor(descriptor)), {
+          http,
+          request,
+          descriptor,
+        })
+    }
+  }
+
+  const finish = (outcome: Outcome, { http, request, descriptor }: Served): void | Promise<void> => {
     switch (outcome.kind) {
       case "accepted":
         return request.answer(acceptedResponse())
@@ -91,7 +103,10 @@ export const createRequests = (deps: RequestDeps): Requests => {
         if (outcome.refused !== undefined) count(outcome.refused)
         return request.answer(jsonResponse(outcome.text, outcome.status))
       case "call":
-        return runCall(deps, { asked: outcome, scope: descriptor.scope, open: request, dropped: http.signal })
+        return runCall(
+          { ...deps, refuse },
+          { asked: outcome, scope: descriptor.scope, open: request, dropped: http.signal },
+        )
     }
   }
 
@@ -109,6 +124,7 @@ export const createRequests = (deps: RequestDeps): Requests => {
 
   return {
     serve,
+    refuse,
     stats: () => ({ open: open.size(), answered, refused: Object.fromEntries(counts) }),
     endAll: open.endAll,
     close: open.close,

@@ -6,6 +6,9 @@ const json = { headers: { "Content-Type": "application/json" } }
 export const jsonResponse = (text: string, status = 200): Response =>
   status === 200 ? new Response(text, json) : new Response(text, { status, ...json })
 
+/** For a peer that is gone: the server wants an answer, and nobody reads it. */
+export const unreadResponse = (): Response => new Response(null, { status: 400 })
+
 export const acceptedResponse = (): Response => new Response(null, { status: 202 })
 
 /** `unread`: more body is coming than is worth draining, so the connection ends here whatever the class says. */
