@@ -129,8 +129,12 @@ export type DaemonJournalEvent =
   | { readonly event: "daemon_started"; readonly version: string; readonly pid: number }
   | { readonly event: "daemon_stopping"; readonly cause: string }
   | { readonly event: "daemon_stopped"; readonly failed: readonly string[] }
+  /** Durable, and sent after the next start. */
+  | { readonly event: "events_kept"; readonly count: number }
+  | { readonly event: "sessions_ending"; readonly cause: string }
+  | { readonly event: "sessions_ended"; readonly failed: readonly string[] }
   | { readonly event: "operator_listening"; readonly socket: string }
-  | { readonly event: "unhandled_rejection"; readonly message: string }
+  | { readonly event: "unhandled_fault"; readonly message: string }
 
 export type JournalEvent =
   | StoreJournalEvent
@@ -187,8 +191,11 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   daemon_started: "info",
   daemon_stopping: "info",
   daemon_stopped: "info",
+  events_kept: "info",
+  sessions_ending: "warn",
+  sessions_ended: "info",
   operator_listening: "info",
-  unhandled_rejection: "error",
+  unhandled_fault: "error",
 }
 
 export type JournalEntry = JournalEvent & { readonly atMs: number; readonly level: Level }

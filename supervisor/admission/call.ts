@@ -17,7 +17,7 @@ export const kindOf = (tool: string): CallKind => {
 }
 
 const waitTimeoutMs = (request: AdmissionRequest): number => {
-  const asked = request.arguments["timeoutMs"]
+  const { timeoutMs: asked } = request.arguments
   return typeof asked === "number" ? Math.min(asked, waitTurnTimeoutMaxMs) : waitTurnTimeoutMaxMs
 }
 
@@ -32,7 +32,7 @@ export const remaining = (request: AdmissionRequest, leftMs: number): AdmissionR
 })
 
 export const idempotencyKeyOf = (request: AdmissionRequest): string | undefined => {
-  const key = request.arguments["idempotencyKey"]
+  const { idempotencyKey: key } = request.arguments
   return typeof key === "string" ? key : undefined
 }
 

@@ -1,6 +1,6 @@
 /** Reads a supervisor's status over its operator socket. */
 import { statSync } from "node:fs"
-import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { Failure, fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
 import { Status, statusPath } from "@computerd/protocol/operator"
 import { socketAddress } from "./socket.ts"
 
@@ -43,11 +43,18 @@ const explain = (socketPath: string, error: unknown): Result<never> => {
   )
 }
 
+const refused = (socketPath: string, body: unknown): Result<never> => {
+  const error = Failure.safeParse(body)
+  if (error.success) return { ok: false, error: error.data }
+  return fail("internal", `the supervisor behind ${socketPath} could not answer; see its log`)
+}
+
 export const readStatus = async (socketPath: string): Promise<Result<Status>> => {
   if (!isSocket(socketPath))
     return fail("not_found", `no supervisor runs here: there is no socket at ${socketPath}`)
   try {
     const response = await get(socketPath)
+    if (!response.ok) return refused(socketPath, await response.json())
     const status = Status.safeParse(await response.json())
     if (status.success) return ok(status.data)
     const { field, message } = firstIssue(status.error)

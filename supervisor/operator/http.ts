@@ -16,14 +16,17 @@ export interface OperatorServer {
 
 export interface OperatorDeps {
   readonly stateDirectory: string
-  readonly status: () => Status
+  /** `undefined` while the supervisor is still being put together. */
+  readonly status: () => Status | undefined
   /** Attached, with the lease held. */
   readonly ready: () => boolean
 }
 
+const starting = failure("store_unavailable", "the supervisor is starting; ask again in a moment")
+
 const routes = ({ status, ready }: OperatorDeps) =>
   new Elysia()
-    .get(statusPath, () => status())
+    .get(statusPath, ({ status: answer }) => status() ?? answer(503, starting))
     .get("/healthz", () => "ok\n")
     .get("/readyz", ({ status: answer }) =>
       ready() ? "ready\n" : answer(503, "not ready: the link to the control plane is not attached\n"),
