@@ -1,0 +1,29 @@
+/** What `--help` prints. */
+export const help = `computerd runs agent programs on Computers.
+
+Usage
+  computerd dev PROGRAM --agent KEY --input TEXT
+      Publishes the program in directory PROGRAM on an embedded control plane, starts a Session of Agent KEY with
+      TEXT, shows what runs, prints the response, and leaves nothing behind.
+      --env NAME=VALUE    set a variable for the program's top level at publication; may be repeated
+      --state DIR         keep state in DIR; otherwise it is temporary
+      --unenforced        run Templates whose network or secrets cannot be enforced here
+      --json              print the Turn as one JSON object
+
+  computerd run --config FILE
+      Runs the supervisor of one Computer. Every configuration key has a flag too.
+
+  computerd control-plane --state DIR
+      Runs a control plane whose Computers are local processes, until it is interrupted.
+      --listen HOST:PORT  where supervisors reach it; otherwise 127.0.0.1 and a free port
+      --unenforced        as for dev
+
+  computerd status --state DIR | --socket PATH
+      Shows a supervisor: its Computer, lease, link, Sessions and Turns. DIR is its state directory.
+      --json              print all of it as JSON
+
+  computerd --help
+  computerd --version
+
+Exit codes: 0 success, 1 failure, 2 wrong arguments, 128 and the signal's number when interrupted.
+`

@@ -1,0 +1,38 @@
+/** Values of flags that have a form of their own. */
+import { fail, ok, type Result } from "@computerd/protocol/errors"
+
+export interface Listen {
+  readonly hostname: string
+  readonly port: number
+}
+
+/** Loopback alone, on any free port. */
+const listenDefault: Listen = { hostname: "127.0.0.1", port: 0 }
+
+const listenForm = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/
+
+/** `HOST:PORT`, or `PORT` on loopback. */
+export const readListen = (given: string | undefined): Result<Listen> => {
+  if (given === undefined) return ok(listenDefault)
+  const match = listenForm.exec(given)
+  const port = Number(match?.[2])
+  if (match === null || port > 65_535)
+    return fail("invalid_arguments", `--listen must be HOST:PORT, such as 127.0.0.1:7070; it is "${given}"`)
+  const hostname = match[1]?.replace(/^\[(.*)\]$/, "$1") ?? listenDefault.hostname
+  return ok({ hostname, port })
+}
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** The value is not repeated in the message: it may be a secret. */
+export const readVariables = (given: readonly string[]): Result<Readonly<Record<string, string>>> => {
+  const variables: Record<string, string> = {}
+  for (const assignment of given) {
+    const equals = assignment.indexOf("=")
+    const name = assignment.slice(0, Math.max(0, equals))
+    if (!variableName.test(name)) return fail("invalid_arguments", "--env must be NAME=VALUE")
+    if (Object.hasOwn(variables, name)) return fail("invalid_arguments", `--env gives ${name} twice`)
+    variables[name] = assignment.slice(equals + 1)
+  }
+  return ok(variables)
+}

@@ -1,0 +1,49 @@
+/** Draws the tree in place on a terminal, several times a second and whenever the terminal changes its size. */
+import type { Ports } from "../../ports.ts"
+import type { Fleet } from "./fleet.ts"
+import type { Terminal } from "./terminal.ts"
+import { oneLine } from "./text.ts"
+import { treeFrame } from "./tree.ts"
+import type { View } from "./view.ts"
+
+const periodMs = 200
+const hideCursor = "\u001b[?25l"
+const showCursor = "\u001b[?25h"
+const clearBelow = "\u001b[0J"
+const up = (rows: number): string => (rows > 0 ? `\r\u001b[${rows}A` : "\r")
+
+/** A terminal that became narrower has wrapped what was drawn before. */
+const rowsOf = (lines: readonly string[], columns: number): number =>
+  lines.reduce((rows, line) => rows + Math.max(1, Math.ceil(Bun.stringWidth(line) / columns)), 0)
+
+export const createLiveView = (
+  fleet: Pick<Fleet, "snapshot">,
+  terminal: Terminal,
+  ports: Pick<Ports, "now" | "every">,
+): View => {
+  const startedAtMs = ports.now()
+  let drawn: readonly string[] = []
+  const erase = (): string => {
+    const { columns, rows } = terminal.size()
+    // What has scrolled out of the screen cannot be reached any more.
+    return `${up(Math.min(rowsOf(drawn, columns), rows - 1))}${clearBelow}`
+  }
+  const draw = (above: readonly string[]): void => {
+    const lines = treeFrame({ snapshot: fleet.snapshot(), startedAtMs, screen: terminal.size() })
+    terminal.write(`${erase()}${[...above, ...lines].map((line) => `${line}\n`).join("")}`)
+    drawn = lines
+  }
+  terminal.write(hideCursor)
+  draw([])
+  const stopTimer = ports.every(periodMs, () => draw([]))
+  const stopResize = terminal.onResize(() => draw([]))
+  return {
+    note: (line) => draw([oneLine(line)]),
+    close: () => {
+      stopTimer()
+      stopResize()
+      draw([])
+      terminal.write(showCursor)
+    },
+  }
+}

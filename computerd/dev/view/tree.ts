@@ -1,0 +1,149 @@
+/**
+ * One frame of the live tree: Computers, their Sessions, their Turns. Pure: a snapshot and the size of the screen in,
+ * lines out. When there is more than fits, first a Computer shrinks to one line, then what is over is summed up.
+ */
+import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "./fleet.ts"
+import { elapsed, fitted, oneLine, shortId } from "./text.ts"
+
+export interface Screen {
+  readonly columns: number
+  readonly rows: number
+}
+
+type Progress = "running" | "waiting" | "failed" | "done"
+
+interface Group {
+  readonly computer: ComputerRow
+  readonly sessions: readonly SessionView[]
+  readonly progress: Progress
+}
+
+const mark: Readonly<Record<Progress, string>> = { running: "●", waiting: "○", failed: "✗", done: "✓" }
+/** What is cut last. */
+const importance: Readonly<Record<Progress, number>> = { running: 0, failed: 1, waiting: 2, done: 3 }
+
+const turnProgress = (turn: TurnView): Progress => {
+  switch (turn.status) {
+    case "running":
+      return "running"
+    case "queued":
+      return "waiting"
+    case "completed":
+      return "done"
+    case "failed":
+    case "interrupted":
+    case "cancelled":
+      return "failed"
+  }
+}
+
+const mostImportant = (progresses: readonly Progress[]): Progress =>
+  [...progresses].sort((a, b) => importance[a] - importance[b])[0] ?? "waiting"
+
+const sessionProgress = (session: SessionView): Progress => mostImportant(session.turns.map(turnProgress))
+
+const groups = ({ computers, sessions }: FleetSnapshot): readonly Group[] =>
+  [...computers]
+    .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+    .map((computer) => {
+      const own = sessions
+        .filter((session) => session.computerId === computer.id)
+        .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+      return { computer, sessions: own, progress: mostImportant(own.map(sessionProgress)) }
+    })
+
+const turnTime = (turn: TurnView, nowMs: number): string =>
+  elapsed((turn.settledAtMs ?? nowMs) - (turn.startedAtMs ?? turn.createdAtMs))
+
+const turnState = (turn: TurnView, nowMs: number): string => {
+  const reason =
+    turn.error !== undefined
+      ? ` (${[turn.error.code, turn.error.message].filter((part) => part !== undefined).join(": ")})`
+      : turn.status === "queued" && turn.waitingFor !== null
+        ? ` (${turn.waitingFor})`
+        : ""
+  return oneLine(`${turn.status} ${turnTime(turn, nowMs)}${reason}`)
+}
+
+const computerState = ({ status, residency, error }: ComputerRow): string => {
+  const state = status === "available" ? residency : status
+  return oneLine(error === null ? state : `${state} (${error})`)
+}
+
+const sessionState = (session: SessionView): string => {
+  const held = session.holds[0] === undefined ? "" : `, held (${session.holds[0].kind})`
+  return `${session.status === "open" ? session.process : session.status}${held}`
+}
+
+const fullLines = ({ computer, sessions, progress }: Group, nowMs: number): readonly string[] => [
+  `${mark[progress]} Computer ${shortId(computer.id)} ${computer.template}: ${computerState(computer)}`,
+  ...sessions.flatMap((session) => [
+    `  ${mark[sessionProgress(session)]} Session ${shortId(session.id)} ${session.agent}: ${sessionState(session)}`,
+    ...session.turns.map(
+      (turn) => `    ${mark[turnProgress(turn)]} Turn ${turn.sequence}: ${turnState(turn, nowMs)}`,
+    ),
+  ]),
+]
+
+const shortLine = ({ computer, sessions, progress }: Group, nowMs: number): string => {
+  const session = sessions.at(-1)
+  const turn = session?.turns.at(-1)
+  const what = [
+    `Computer ${shortId(computer.id)} ${computerState(computer)}`,
+    ...(session === undefined ? [] : [`${session.agent} ${sessionState(session)}`]),
+    ...(turn === undefined ? [] : [`Turn ${turn.sequence} ${turnState(turn, nowMs)}`]),
+  ]
+  return `${mark[progress]} ${what.join(" · ")}`
+}
+
+const summary = (omitted: readonly Group[]): string => {
+  const names: Readonly<Record<Progress, string>> = {
+    running: "running",
+    failed: "failed",
+    waiting: "waiting",
+    done: "done",
+  }
+  const counts = (["running", "failed", "waiting", "done"] as const)
+    .map(
+      (progress) => [omitted.filter((group) => group.progress === progress).length, names[progress]] as const,
+    )
+    .filter(([count]) => count > 0)
+    .map(([count, name]) => `${count} ${name}`)
+  return `  and ${omitted.length} more: ${counts.join(", ")}`
+}
+
+/** The most important ones, in their own order, and a line for the others. */
+const cut = (all: readonly Group[], lines: number, nowMs: number): readonly string[] => {
+  const chosen = new Set(
+    [...all].sort((a, b) => importance[a.progress] - importance[b.progress]).slice(0, Math.max(0, lines - 1)),
+  )
+  const omitted = all.filter((group) => !chosen.has(group))
+  return [
+    ...all.filter((group) => chosen.has(group)).map((group) => shortLine(group, nowMs)),
+    summary(omitted),
+  ]
+}
+
+const body = (all: readonly Group[], lines: number, nowMs: number): readonly string[] => {
+  const full = all.flatMap((group) => fullLines(group, nowMs))
+  if (full.length <= lines) return full
+  const short = all.map((group) => shortLine(group, nowMs))
+  return short.length <= lines ? short : cut(all, lines, nowMs)
+}
+
+export interface TreeInput {
+  readonly snapshot: FleetSnapshot
+  readonly startedAtMs: number
+  readonly screen: Screen
+}
+
+export const treeFrame = ({ snapshot, startedAtMs, screen }: TreeInput): readonly string[] => {
+  const all = groups(snapshot)
+  const running = snapshot.sessions
+    .flatMap((session) => session.turns)
+    .filter((turn) => turn.status === "running")
+  const head = `${all.length} Computers · ${snapshot.sessions.length} Sessions · ${running.length} Turns running · ${elapsed(snapshot.atMs - startedAtMs)}`
+  // The last row stays free for the cursor, the last column so that no terminal wraps.
+  const lines = [head, ...body(all, Math.max(1, screen.rows - 2), snapshot.atMs)]
+  return lines.map((line) => fitted(line, Math.max(10, screen.columns - 1)))
+}

@@ -1,0 +1,78 @@
+import { expect, test } from "bun:test"
+import { readCommand } from "@computerd/computerd/arguments/command"
+
+const read = (line: string) => readCommand(line === "" ? [] : line.split(" "), { cwd: "/here" })
+const refusal = (line: string): string => {
+  const command = read(line)
+  return command.ok ? "accepted" : command.error.message
+}
+
+test("dev takes a program, an Agent and an input, with paths made absolute", () => {
+  const full = "dev ../there --agent a --input hello --env A=1 --env B=x=y --state s --unenforced --json"
+  expect(read(full)).toEqual({
+    ok: true,
+    value: {
+      verb: "dev",
+      program: "/there",
+      agent: "a",
+      input: "hello",
+      variables: { A: "1", B: "x=y" },
+      state: "/here/s",
+      unenforced: true,
+      json: true,
+    },
+  })
+  const empty = readCommand(["dev", "p", "--agent", "a", "--input", ""], { cwd: "/" })
+  expect(empty).toMatchObject({ ok: true, value: { input: "" } })
+})
+
+test("each wrong argument is refused by name", () => {
+  const expected: Readonly<Record<string, string>> = {
+    "": "a verb is missing",
+    fly: '"fly" is no verb',
+    "dev --agent a --input i": "dev needs PROGRAM",
+    "dev p q --agent a --input i": '"q" is not expected',
+    "dev p --input i": "dev needs --agent",
+    "dev p --agent a": "dev needs --input",
+    "dev p --agent a --input i --fast": "Unknown option '--fast'",
+    "dev p --agent a --agent b --input i": "--agent is given twice",
+    "dev p --agent= --input i": "--agent needs a value",
+    "dev p --agent": "--agent <value>",
+    "dev p --agent a --input i --json=yes": "--json",
+    "dev p --agent a --input i --env 1A=x": "--env must be NAME=VALUE",
+    "dev p --agent a --input i --env A": "--env must be NAME=VALUE",
+    "dev p --agent a --input i --env A=1 --env A=2": "--env gives A twice",
+    "control-plane": "control-plane needs --state",
+    "control-plane --state s --listen here": "--listen must be HOST:PORT",
+    "control-plane --state s --listen 127.0.0.1:70000": "--listen must be HOST:PORT",
+    "control-plane --state s more": '"more" is not expected',
+    status: "status needs --state",
+    "status --state s --socket t": "--state or --socket, not both",
+  }
+  for (const [line, message] of Object.entries(expected)) expect(refusal(line)).toContain(message)
+})
+
+test("a value that may be a secret is not repeated", () => {
+  expect(refusal("dev p --agent a --input i --env hunter2")).not.toContain("hunter2")
+})
+
+test("control-plane listens on loopback unless it is told otherwise", () => {
+  const listen = (line: string) => {
+    const command = read(`control-plane --state s${line}`)
+    return command.ok && command.value.verb === "control-plane" ? command.value.listen : undefined
+  }
+  expect(listen("")).toEqual({ hostname: "127.0.0.1", port: 0 })
+  expect(listen(" --listen 7070")).toEqual({ hostname: "127.0.0.1", port: 7070 })
+  expect(listen(" --listen [::1]:7070")).toEqual({ hostname: "::1", port: 7070 })
+  expect(listen(" --listen host:1")).toEqual({ hostname: "host", port: 1 })
+})
+
+test("run hands its flags to the supervisor, and help is found anywhere", () => {
+  expect(read("run --config f --log-level debug")).toEqual({
+    ok: true,
+    value: { verb: "run", argv: ["--config", "f", "--log-level", "debug"] },
+  })
+  for (const line of ["--help", "help", "dev --help", "run -h"])
+    expect(read(line)).toEqual({ ok: true, value: { verb: "help" } })
+  expect(read("--version")).toEqual({ ok: true, value: { verb: "version" } })
+})
