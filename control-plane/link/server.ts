@@ -1,0 +1,145 @@
+/**
+ * Where supervisors connect: the link and the bundles they need, on one address. Everything is refused that does not
+ * bear a Computer's credential.
+ *
+ * S1 of the connections of one Computer only the one that attached last lives; the others are refused as superseded
+ * S2 the loss of a connection loses no work: the lease goes on, and a supervisor that is gone is its driver's to report
+ */
+import { fail, failure, ok, type Result } from "@computerd/protocol/errors"
+import { type ComputerId, Digest } from "@computerd/protocol/ids"
+import { frameMaxBytes } from "@computerd/protocol/limits"
+import { bundlePath, linkPath } from "@computerd/protocol/link"
+import type { Ports } from "../ports.ts"
+import type { Receiver } from "../receiver/receiver.ts"
+import { authenticate } from "./authenticate.ts"
+import { type BundleDeps, bundleResponse } from "./bundles.ts"
+import { type Connection, openConnection, type Socket } from "./connection.ts"
+
+export interface LinkServer {
+  readonly hostname: string
+  readonly port: number
+  /** `http://host:port` */
+  readonly url: string
+  readonly close: () => Promise<void>
+}
+
+export interface LinkServerDeps extends BundleDeps {
+  readonly receiver: Receiver
+  readonly ports: Ports
+  readonly listen: { readonly hostname: string; readonly port: number }
+  readonly attached: (computerId: ComputerId) => void
+}
+
+interface SocketData {
+  readonly computerId: ComputerId
+  connection: Connection | undefined
+}
+
+/** Renewals come every 15 s; a peer that is silent for this long is gone. */
+const idleTimeoutSeconds = 60
+/** What is kept for a peer that does not read; beyond it the connection ends and the next one replays. */
+const backlogMaxBytes = 16 * 1024 * 1024
+const closeMaxMs = 1_000
+
+const refusal = (status: number, text: string): Response => new Response(`${text}\n`, { status })
+
+const bundlePrefix = bundlePath("")
+
+const portOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "unknown reason"
+
+export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
+  const { receiver, ports } = deps
+  const owners = new Map<ComputerId, Connection>()
+  const open = new Set<Connection>()
+
+  const attached = (connection: Connection): void => {
+    const { computerId } = connection
+    const older = owners.get(computerId)
+    owners.set(computerId, connection)
+    // S1
+    if (older !== undefined && older !== connection)
+      older.refuse(failure("superseded", "another supervisor of this Computer has attached"))
+    deps.attached(computerId)
+  }
+
+  const bundle = (path: string, computerId: ComputerId): Promise<Response> | Response => {
+    const digest = Digest.safeParse(path.slice(bundlePrefix.length))
+    return digest.success ? bundleResponse(digest.data, computerId, deps) : refusal(404, "no such bundle")
+  }
+
+  const serve = () =>
+    Bun.serve<SocketData>({
+      ...deps.listen,
+      development: false,
+      idleTimeout: idleTimeoutSeconds,
+      error: () => refusal(500, "internal error"),
+      fetch: (request, server) => {
+        const path = request.url.slice(request.url.indexOf("/", "http://".length))
+        if (request.headers.has("origin")) return refusal(403, "not for browsers")
+        const computerId = authenticate(request, receiver)
+        if (computerId === undefined) {
+          ports.journal.record({ type: "link_refused", computerId: null, reason: "unknown credential" })
+          return refusal(401, "unknown credential")
+        }
+        if (request.method !== "GET")
+          return new Response("only GET\n", { status: 405, headers: { Allow: "GET" } })
+        if (path.startsWith(bundlePrefix)) return bundle(path, computerId)
+        if (path !== linkPath) return refusal(404, "not found")
+        const upgraded = server.upgrade(request, { data: { computerId, connection: undefined } })
+        return upgraded ? undefined : refusal(426, "a WebSocket is needed here")
+      },
+      websocket: {
+        // Above the frame limit, so that a frame just beyond it is answered before anything is cut.
+        maxPayloadLength: frameMaxBytes * 2,
+        backpressureLimit: backlogMaxBytes,
+        closeOnBackpressureLimit: true,
+        idleTimeout: idleTimeoutSeconds,
+        sendPings: true,
+        open: (ws) => {
+          const socket: Socket = {
+            send: (text) => ws.send(text) !== 0,
+            close: (code, reason) => ws.close(code, reason),
+          }
+          const connection = openConnection(ws.data.computerId, socket, { receiver, ports, attached })
+          ws.data.connection = connection
+          open.add(connection)
+        },
+        message: (ws, data) => ws.data.connection?.receive(data),
+        close: (ws, code, reason) => {
+          const { connection } = ws.data
+          if (connection === undefined) return
+          connection.closed(reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`)
+          open.delete(connection)
+          if (owners.get(connection.computerId) === connection) owners.delete(connection.computerId)
+        },
+      },
+    })
+
+  let server: ReturnType<typeof serve>
+  try {
+    server = serve()
+  } catch (error) {
+    const { hostname, port } = deps.listen
+    return fail(
+      "invalid_configuration",
+      `cannot listen on ${hostname}:${port} (${portOf(error)}); stop what uses the port or choose another`,
+      "listen.port",
+    )
+  }
+  const unsubscribe = receiver.onCommand((computerId) => owners.get(computerId)?.push())
+  const hostname = server.hostname ?? deps.listen.hostname
+  const port = server.port ?? deps.listen.port
+  const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`
+  ports.journal.record({ type: "listening", url })
+  return ok({
+    hostname,
+    port,
+    url,
+    close: async () => {
+      unsubscribe()
+      const bound = new Promise<void>((resolve) => ports.after(closeMaxMs, resolve))
+      await Promise.race([server.stop(true), bound])
+    },
+  })
+}
