@@ -47,12 +47,16 @@ const flushMs = 2_000
 
 type Server = Bun.Server<undefined>
 
-/** Bun's own limits are set so that ours act: its 413 has no body, its error page shows source. */
+/**
+ * Bun's own limits are set so that ours act: its 413 has no body, its error page shows source. Unless it is told
+ * otherwise it shares a port with whoever else binds it.
+ */
 const listen = (deps: EndpointDeps, requests: () => Requests): Result<Server> => {
   try {
     const server = Bun.serve({
       hostname: "127.0.0.1",
       port: deps.port,
+      reusePort: false,
       development: false,
       idleTimeout: idleTimeoutSeconds,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,

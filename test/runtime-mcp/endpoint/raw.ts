@@ -76,7 +76,13 @@ export const openRaw = async (port: number): Promise<RawConnection> => {
   socket.on("end", end)
   socket.on("close", end)
   socket.on("error", end)
-  await within(new Promise<void>((resolve) => socket.once("connect", resolve)), "connection")
+  await within(
+    new Promise<void>((resolve, reject) => {
+      socket.once("connect", resolve)
+      socket.once("error", reject)
+    }),
+    "connection",
+  )
 
   const response = async (): Promise<RawResponse | "closed"> => {
     for (;;) {
