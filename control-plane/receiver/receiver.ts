@@ -2,15 +2,13 @@
  * The receiver: decides admissions, remembers, dispatches, settles. No sockets and no processes: drivers and the link
  * server call it. Every call is durable when it returns (or when its promise resolves).
  */
-import type { Content, Residency } from "@computerd/protocol/content"
+import type { Residency } from "@computerd/protocol/content"
 import type { Result } from "@computerd/protocol/errors"
 import type {
   ComputerId,
-  DefinitionKey,
   DeploymentId,
   EnvironmentKey,
   Epoch,
-  HoldId,
   SessionId,
   TurnId,
 } from "@computerd/protocol/ids"
@@ -19,26 +17,16 @@ import type {
   AdmissionRequest,
   Lease,
   LinkCommand,
-  LinkDownFrame,
   LinkEvent,
-  LinkUpFrame,
 } from "@computerd/protocol/link"
 import type { DeploymentManifest } from "@computerd/protocol/manifest"
 import type { Numbered } from "@computerd/protocol/numbering"
+import type { AttachedFrame, AttachFrame } from "../rules/attachment.ts"
+import type { Settings } from "../rules/given.ts"
+import type { OperatorControl, OperatorReceipt, StartRequest } from "../rules/outside.ts"
 import type { ComputerRow, FleetEvent, FleetSnapshot, TurnView } from "./fleet.ts"
 
-export type AttachFrame = Extract<LinkUpFrame, { kind: "attach" }>
-export type AttachedFrame = Extract<LinkDownFrame, { kind: "attached" }>
 export type Unsubscribe = () => void
-
-/** A start from outside. The Session runs the Environment's current Deployment. */
-export interface StartRequest {
-  readonly environment: EnvironmentKey
-  readonly agent: string
-  readonly input: Content
-  readonly idempotencyKey: string
-  readonly sessionKey?: string
-}
 
 export interface StartedSession {
   readonly sessionId: SessionId
@@ -46,19 +34,8 @@ export interface StartedSession {
   readonly sequence: number
 }
 
-/** A control by the operator, who owns every tree. `storage_pressure` is for the system alone. */
-export type OperatorControl =
-  | { readonly kind: "interrupt" | "close" | "cancel" | "storage_pressure"; readonly sessionId: SessionId }
-  | { readonly kind: "release"; readonly sessionId: SessionId; readonly holdId: HoldId }
-
-export interface OperatorReceipt {
-  readonly sessionId: SessionId
-  readonly status: "open" | "closing" | "closed"
-  readonly holdId?: HoldId
-}
-
 export interface Receiver {
-  /** Stores an immutable Deployment; it becomes the Environment's current one. */
+  /** Stores an immutable Deployment; it becomes the Environment's current one. Throws when the store cannot. */
   readonly addDeployment: (
     environment: EnvironmentKey,
     manifest: DeploymentManifest,
@@ -125,22 +102,15 @@ export interface Receiver {
   readonly close: () => Promise<void>
 }
 
-export interface EnvironmentSettings {
-  /** Owner and requester edges since the start from outside. */
-  readonly delegationDepthMax: number
-  /** How many Computers may run at once; `null` is no limit. */
-  readonly runningComputersMax: number | null
+export type {
+  AttachedFrame,
+  AttachFrame,
+  ComputerRow,
+  FleetEvent,
+  FleetSnapshot,
+  OperatorControl,
+  OperatorReceipt,
+  Settings,
+  StartRequest,
+  TurnView,
 }
-
-export interface ReceiverSettings {
-  readonly environments: (environment: EnvironmentKey) => EnvironmentSettings
-  readonly leaseMs: number
-  readonly leaseRenewMs: number
-  readonly stopGraceMs: number
-  readonly receiptRetentionMs: number
-  /** How long a settled Turn's result, response and error stay readable; `null` keeps them. */
-  readonly payloadRetentionMs: number | null
-}
-
-/** Kinds of ids that appear in the interface, for callers that need only this module. */
-export type { ComputerRow, DefinitionKey, FleetEvent, FleetSnapshot, TurnView }

@@ -1,0 +1,38 @@
+/** Another Turn for an existing Session. Holds stay in force: the Turn is admitted and waits. */
+import type { Content } from "@computerd/protocol/content"
+import { ok } from "@computerd/protocol/errors"
+import type { SessionId } from "@computerd/protocol/ids"
+import { type Decide, mutation } from "./admission.ts"
+import { newTurn, runningTurn } from "./creation.ts"
+import type { Session } from "./entities.ts"
+import { checkGrant } from "./grant.ts"
+import { enqueueTarget, openForEnqueue } from "./reach.ts"
+
+export interface EnqueueArguments {
+  readonly sessionId: SessionId
+  readonly input: Content
+  readonly idempotencyKey: string
+}
+
+export const enqueue: Decide<EnqueueArguments> = mutation<EnqueueArguments, Session>("enqueue", {
+  resolve: ({ draft, caller, arguments: asked }) => enqueueTarget(draft, caller, asked.sessionId),
+  allowed: ({ caller }, target) => checkGrant(caller, { operation: "enqueue", agent: target.agent }),
+  effect: ({ draft, caller, arguments: asked, given }, target) => {
+    const open = openForEnqueue(target)
+    if (!open.ok) return open
+    const sequence = target.lastSequence + 1
+    const turn = newTurn(
+      draft,
+      {
+        sessionId: target.id,
+        sequence,
+        requester: caller.session,
+        originTurn: runningTurn(draft, caller.session),
+        input: asked.input,
+      },
+      given,
+    )
+    draft.putSession({ ...target, lastSequence: sequence })
+    return ok({ sessionId: target.id, turnId: turn.id, sequence })
+  },
+})

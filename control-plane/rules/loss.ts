@@ -1,0 +1,91 @@
+/**
+ * What the end of a Session process means.
+ *
+ * L1 a Turn that ran in it settles `interrupted`: `stop_timeout` when it would not stop, `process_lost` otherwise; it is
+ *    never run again, and its Session is held for recovery
+ * L2 a process that never became ready holds its Session for recovery; its queued Turns stay queued
+ * L3 a process that was lost while idle is replaced when the next Turn is dispatched, at most `lossesMax` times in a row
+ */
+import type { ExitReason } from "@computerd/protocol/link"
+import type { Draft } from "./draft.ts"
+import type { Session, Turn } from "./entities.ts"
+import type { Given } from "./given.ts"
+import { isolate } from "./holds.ts"
+import { settle } from "./settle.ts"
+
+/** Losses without a settled Turn between them after which a person looks. */
+const lossesMax = 3
+
+export const exitText = (reason: ExitReason): string => {
+  switch (reason.kind) {
+    case "code":
+      return `exit code ${reason.code}`
+    case "signal":
+      return `signal ${reason.signal}`
+    case "out_of_memory":
+      return "out of memory"
+    case "start_timeout":
+      return `not ready within ${reason.afterMs} ms`
+    case "spawn_failed":
+      return `could not be started: ${reason.message}`
+    case "load_failed":
+      return `program could not be loaded: ${reason.message}`
+    case "init_failed":
+      return `init failed: ${reason.message}`
+    case "stop_timeout":
+      return `did not stop within ${reason.afterMs} ms`
+    case "shutdown":
+      return "shut down"
+    case "unknown":
+      return reason.message
+  }
+}
+
+export interface Loss {
+  readonly session: Session
+  /** The Turn that ran, if one did. */
+  readonly turn: Turn | undefined
+  readonly reason: string
+  readonly stopTimeout: boolean
+  /** The process was asked to end and nothing ran in it. */
+  readonly expected: boolean
+}
+
+/** L1 */
+const settleLost = (draft: Draft, turn: Turn, loss: Loss, given: Given): boolean =>
+  settle(
+    draft,
+    turn,
+    {
+      status: "interrupted",
+      error: loss.stopTimeout
+        ? { code: "stop_timeout", message: `The handler ignored its signal: ${loss.reason}.` }
+        : { code: "process_lost", message: `The Session process ended during the Turn: ${loss.reason}.` },
+    },
+    given,
+  )
+
+/** What was dispatched and had not started waits again. */
+const recallUnstarted = (draft: Draft, session: Session): void => {
+  const head = draft.unsettled(session.id, 1)[0]
+  if (head?.status === "queued" && head.dispatched) draft.putTurn({ ...head, dispatched: false })
+}
+
+export const loseProcess = (draft: Draft, loss: Loss, given: Given): void => {
+  const { session, turn } = loss
+  const settled = turn !== undefined && settleLost(draft, turn, loss, given)
+  const losses = loss.expected ? 0 : session.losses + 1
+  const current: Session = { ...session, process: "none", losses, lossReason: loss.reason }
+  draft.putSession(current)
+  recallUnstarted(draft, session)
+  draft.reassign(session.id)
+  const neverReady = session.process === "starting"
+  const dangerous = settled || (!loss.expected && (neverReady || losses >= lossesMax))
+  if (!dangerous || session.closing === "cancel") return
+  const gap = {
+    reason: loss.reason,
+    turnId: settled ? turn.id : null,
+    generation: session.generation,
+  }
+  isolate(draft, { session: current, gap }, given)
+}

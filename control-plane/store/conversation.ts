@@ -1,0 +1,95 @@
+/** What is said to and asked by a running Turn: messages and questions. */
+import type { Content } from "@computerd/protocol/content"
+import type { MessageId, QuestionId, RequestId, SessionId, TurnId } from "@computerd/protocol/ids"
+import type { Message, Question } from "../rules/entities.ts"
+import { parseJson, type Sql } from "./sql.ts"
+
+interface MessageRecord {
+  readonly id: MessageId
+  readonly session_id: SessionId
+  readonly turn_id: TurnId
+  readonly content: string
+  readonly command_seq: number
+  readonly created_at: number
+}
+
+interface QuestionRecord {
+  readonly id: QuestionId
+  readonly session_id: SessionId
+  readonly turn_id: TurnId
+  readonly request_id: RequestId
+  readonly status: Question["status"]
+  readonly created_at: number
+}
+
+export interface Conversation {
+  readonly addMessage: (message: Message) => void
+  readonly messagesAfter: (turn: TurnId, received: number) => readonly Message[]
+  readonly addQuestion: (question: Question, text: Content) => void
+  readonly putQuestion: (question: Question) => void
+  readonly openQuestions: (session: SessionId) => readonly Question[]
+}
+
+const messageOf = (record: MessageRecord): Message => ({
+  id: record.id,
+  sessionId: record.session_id,
+  turnId: record.turn_id,
+  content: parseJson(record.content),
+  commandSeq: record.command_seq,
+  createdAt: record.created_at,
+})
+
+const questionOf = (record: QuestionRecord): Question => ({
+  id: record.id,
+  sessionId: record.session_id,
+  turnId: record.turn_id,
+  requestId: record.request_id,
+  status: record.status,
+  createdAt: record.created_at,
+})
+
+export const conversationOf = (sql: Sql): Conversation => ({
+  addMessage: (message) => {
+    sql.run(
+      `insert into messages (id, session_id, turn_id, content, command_seq, created_at)
+       values ($1, $2, $3, $4, $5, $6)`,
+      message.id,
+      message.sessionId,
+      message.turnId,
+      JSON.stringify(message.content),
+      message.commandSeq,
+      message.createdAt,
+    )
+  },
+  messagesAfter: (turn, received) =>
+    sql
+      .all<MessageRecord>(
+        "select * from messages where turn_id = $1 and command_seq > $2 order by command_seq",
+        turn,
+        received,
+      )
+      .map(messageOf),
+  addQuestion: (question, text) => {
+    sql.run(
+      `insert into questions (id, session_id, turn_id, request_id, content, status, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      question.id,
+      question.sessionId,
+      question.turnId,
+      question.requestId,
+      JSON.stringify(text),
+      question.status,
+      question.createdAt,
+    )
+  },
+  putQuestion: (question) => {
+    sql.run("update questions set status = $1 where id = $2", question.status, question.id)
+  },
+  openQuestions: (session) =>
+    sql
+      .all<QuestionRecord>(
+        "select * from questions where session_id = $1 and status = 'open' order by id",
+        session,
+      )
+      .map(questionOf),
+})
