@@ -1,4 +1,5 @@
 /** How to create work and how to add to it. */
+import type { Placement } from "@computerd/protocol/scope"
 import { always, on, type Section } from "./section.ts"
 
 export const delegate: Section = {
@@ -25,15 +26,27 @@ export const delegate: Section = {
       "`list_agents` shows the exact keys of the Agents that can be targeted. Use a key as it is shown; never guess one.",
     ),
     always(
-      "Leave `computerId` out to get a fresh Computer from the target Agent's Template: it does not share your files. Give this Session's own Computer id only when the work must see them, and only if the connection allows it. What you create cannot be placed on any other Computer.",
-    ),
-    always(
       "Work is created at once and runs on its own; creating several pieces before waiting for the first lets them run side by side. Your own Turn may end before theirs: nothing is lost, but nobody waits for them either. Keep the `sessionId` and `turnId` of each receipt.",
     ),
     always(
       "A chain of delegated work has a greatest depth. At `delegation_depth_exceeded` do the work here or report it.",
     ),
   ],
+}
+
+const fresh =
+  "Leave `computerId` out to get a fresh Computer from the target Agent's Template. It does not share your files: put what the work needs into the input."
+const own =
+  "Give this Session's own Computer id as `computerId` to run the work beside you, where it sees your files and you see its. Two Sessions that write the same files get in each other's way."
+
+/** How to choose a Computer, as far as the connection leaves a choice. */
+export const placementText = (placements: readonly Placement[] | "any"): readonly string[] => {
+  if (placements === "any") return [fresh, own, "Another Computer of the Environment may be named too."]
+  const texts = [
+    placements.includes("new") ? fresh : undefined,
+    placements.includes("caller") ? own : undefined,
+  ]
+  return [...texts.filter((text) => text !== undefined), "Work cannot be placed on any other Computer."]
 }
 
 export const addTo: Section = {

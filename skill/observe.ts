@@ -11,7 +11,11 @@ export const outcomes: Section = {
     ),
     on(
       "inspect_turn",
-      "`inspect_turn` reads one Turn without waiting. Use it for a look in passing; to wait, `wait_turn` is cheaper than asking again and again.",
+      "`inspect_turn` reads one Turn as it is now, without waiting. Use it for a look in passing.",
+    ),
+    on(
+      ["inspect_turn", "wait_turn"],
+      "To learn when a Turn settles, one `wait_turn` is cheaper than `inspect_turn` again and again.",
     ),
     always(
       "A settled Turn has one of four statuses. `completed`: `result` is what the program returned and `response`, where there is one, is what the Agent said. `failed`: `error` says why; the Session stays open, and the same input may fail again. `interrupted`: it was stopped or its process was lost, and the work may be half done. `cancelled`: it was called off on purpose.",

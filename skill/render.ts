@@ -4,9 +4,10 @@
  * K1 it names no tool that the connection cannot call, and no Agent that it cannot target
  * K2 it grants nothing and replaces no instruction of the user, and says so
  */
+import type { Placement } from "@computerd/protocol/scope"
 import { runtimeSkillName, type ToolName } from "@computerd/protocol/tools"
 import { control } from "./control.ts"
-import { addTo, delegate } from "./delegate.ts"
+import { addTo, delegate, placementText } from "./delegate.ts"
 import { renderErrors, retries } from "./errors.ts"
 import { computers, outcomes, sessions } from "./observe.ts"
 import { renderSection, type Section } from "./section.ts"
@@ -17,6 +18,8 @@ export interface SkillView {
   readonly tools: readonly ToolName[]
   /** The Agents that each of them may target; empty for tools without a target. */
   readonly targets: ReadonlyMap<ToolName, readonly string[] | "all">
+  /** Where a creation may put its Session; `"any"` beside an unrestricted scope. */
+  readonly placements: readonly Placement[] | "any"
 }
 
 export const skillDescription =
@@ -24,7 +27,7 @@ export const skillDescription =
 
 export const serverInstructions = `This server lets the Session you run in work with other Agents. Before you use it, read its guide: call skills({ "name": "${runtimeSkillName}" }). The guide covers what this connection can do, how to retry safely and what each error asks of you.`
 
-const sections: readonly Section[] = [delegate, addTo, outcomes, sessions, computers, control, retries]
+const sections: readonly Section[] = [addTo, outcomes, sessions, computers, control, retries]
 
 const opening = [
   "# Working with other Agents",
@@ -57,6 +60,11 @@ const grants = ({ tools, targets }: SkillView): readonly string[] => {
   ]
 }
 
+const where = ({ tools, placements }: SkillView): readonly string[] => {
+  if (!tools.includes("spawn") && !tools.includes("start")) return []
+  return ["## Where work runs", ...placementText(placements)]
+}
+
 const role = (view: SkillView): readonly string[] =>
   view.role === "root"
     ? []
@@ -71,6 +79,8 @@ export const renderSkill = (view: SkillView): string => {
     ...opening,
     ...role(view),
     ...grants(view),
+    ...renderSection(delegate, tools),
+    ...where(view),
     ...sections.flatMap((section) => renderSection(section, tools)),
     ...renderErrors(tools),
   ]

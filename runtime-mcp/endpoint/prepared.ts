@@ -2,7 +2,7 @@
  * Everything about one scope that requests ask for again and again, encoded once: the tool list, the skill, what
  * `initialize` and `server/discover` say. A request then costs its checks and one concatenation.
  */
-import type { Scope } from "@computerd/protocol/scope"
+import { Placement, type Scope } from "@computerd/protocol/scope"
 import { runtimeSkillName, type ToolName } from "@computerd/protocol/tools"
 import { renderSkill, serverInstructions, skillDescription } from "@computerd/skill/render"
 import { grantedAgents } from "../policy/scope.ts"
@@ -39,6 +39,13 @@ const targets = (scope: Scope, { operation }: Tool): readonly string[] | "all" =
   return [...new Set([...spawned, ...started])].sort()
 }
 
+const placements = (scope: Scope): readonly Placement[] | "any" =>
+  scope.kind === "unrestricted"
+    ? "any"
+    : Placement.options.filter((placement) =>
+        scope.allow.some((rule) => "computer" in rule && rule.computer === placement),
+      )
+
 const skillText = (scope: Scope, role: Role): string => {
   const tools = exposedTools(scope, role)
   return renderSkill({
@@ -47,6 +54,7 @@ const skillText = (scope: Scope, role: Role): string => {
     targets: new Map<ToolName, readonly string[] | "all">(
       tools.map((tool) => [tool.name, targets(scope, tool)]),
     ),
+    placements: placements(scope),
   })
 }
 
