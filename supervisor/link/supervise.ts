@@ -4,12 +4,14 @@
  *
  * LK3 `superseded`, `unauthorized` and `unsupported_protocol` are final: the lease ends and Session processes stop
  */
+import type { Failure } from "@computerd/protocol/errors"
 import { linkPath } from "@computerd/protocol/link"
 import { type Cancel, within } from "../ports.ts"
 import { backoffMs } from "./backoff.ts"
 import { type Connection, createConnection } from "./connection.ts"
 import type { Link, LinkDeps, LinkState, LinkStatus } from "./link.ts"
-import { type AttemptOutcome, describe, sequel } from "./outcome.ts"
+import { type AttemptOutcome, describe, refusal, sequel } from "./outcome.ts"
+import { refusedUpgrade } from "./upgrade.ts"
 
 /** How long a detach waits for the socket's end. */
 const closeMs = 2_000
@@ -58,6 +60,10 @@ export const createLink = (deps: LinkDeps): Link => {
     phase = next
   }
 
+  /** While the lease is held the credential may be one that is just being replaced; after that it is a dead one. */
+  const unknownCredential = (error: Failure): AttemptOutcome =>
+    lease.state().state === "held" ? { kind: "refused", error } : refusal(error)
+
   const connect = async (): Promise<AttemptOutcome> => {
     const credential = deps.credential()
     if (!credential.ok) return { kind: "unreachable", detail: credential.error.message }
@@ -72,7 +78,10 @@ export const createLink = (deps: LinkDeps): Link => {
       },
     })
     enter({ phase: "connecting", connection })
-    return connection.ended
+    const outcome = await connection.ended
+    if (outcome.kind !== "unreachable" || stopped()) return outcome
+    const refused = await refusedUpgrade(url, credential.value)
+    return refused === undefined ? outcome : unknownCredential(refused)
   }
 
   /** The loop gets outcomes, not exceptions. */
@@ -113,6 +122,7 @@ export const createLink = (deps: LinkDeps): Link => {
   const run = async (): Promise<void> => {
     while (!stopped()) {
       const outcome = await attempt()
+      if (stopped()) return note({ kind: "stopped" }, null)
       const next = sequel(outcome)
       if (next === "stop") return giveUp(outcome)
       failures = next === "redial_afresh" ? 1 : failures + 1

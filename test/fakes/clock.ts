@@ -1,0 +1,73 @@
+/** Stands for the machine's clock and timers: time passes only when a test says so. */
+import type { Clock, Timers } from "@computerd/supervisor/ports"
+
+interface Timer {
+  readonly atMs: number
+  readonly fire: () => void
+}
+
+export interface FakeClock {
+  readonly clock: Clock
+  readonly timers: Timers
+  /** Lets time pass and fires what is due, in order. */
+  readonly advance: (ms: number) => void
+  /** Lets time pass while nothing of this process runs: what became due fires late, afterwards. */
+  readonly pause: (ms: number) => void
+  /** Moves the wall clock alone. */
+  readonly leap: (ms: number) => void
+  readonly pending: () => number
+}
+
+export const fakeClock = (): FakeClock => {
+  let nowMs = 1_000_000
+  let wallOffsetMs = 1_700_000_000_000
+  const due = new Set<Timer>()
+
+  const after = (delayMs: number, fire: () => void): (() => void) => {
+    const timer = { atMs: nowMs + Math.max(0, delayMs), fire }
+    due.add(timer)
+    return () => due.delete(timer)
+  }
+
+  const next = (untilMs: number): Timer | undefined =>
+    [...due].filter((timer) => timer.atMs <= untilMs).toSorted((a, b) => a.atMs - b.atMs)[0]
+
+  const fireUntil = (untilMs: number, move: boolean): void => {
+    for (let timer = next(untilMs); timer !== undefined; timer = next(untilMs)) {
+      due.delete(timer)
+      if (move) nowMs = Math.max(nowMs, timer.atMs)
+      timer.fire()
+    }
+  }
+
+  return {
+    clock: { wallMs: () => nowMs + wallOffsetMs, monotonicMs: () => nowMs },
+    timers: {
+      after,
+      every: (periodMs, fire) => {
+        let cancel = (): unknown => undefined
+        const arm = (): void => {
+          cancel = after(periodMs, () => {
+            arm()
+            fire()
+          })
+        }
+        arm()
+        return () => cancel()
+      },
+    },
+    advance: (ms) => {
+      const untilMs = nowMs + ms
+      fireUntil(untilMs, true)
+      nowMs = untilMs
+    },
+    pause: (ms) => {
+      nowMs += ms
+      fireUntil(nowMs, false)
+    },
+    leap: (ms) => {
+      wallOffsetMs += ms
+    },
+    pending: () => due.size,
+  }
+}
