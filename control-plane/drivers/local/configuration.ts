@@ -1,7 +1,8 @@
 /** Writes the configuration file of a Computer's supervisor. */
 import { SupervisorConfiguration } from "@computerd/protocol/configuration"
 import type { ComputerId } from "@computerd/protocol/ids"
-import { type ComputerDirectory, writeDurably } from "./directory.ts"
+import { writeDurably } from "../../durable.ts"
+import type { ComputerDirectory } from "./directory.ts"
 import type { PortAllocation } from "./port-allocation.ts"
 
 export interface SupervisorSettings {

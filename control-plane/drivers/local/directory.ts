@@ -2,10 +2,11 @@
  * The directory of one Computer (0700): its supervisor's configuration and credential, the supervisor's state, the
  * workspace, the log, and the record of the running supervisor.
  */
-import { chmod, mkdir, open, readFile, rename, rm } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { chmod, mkdir, readFile, rm } from "node:fs/promises"
+import { join } from "node:path"
 import { SupervisorConfiguration } from "@computerd/protocol/configuration"
 import { z } from "zod"
+import { writeDurably } from "../../durable.ts"
 import { ProcessIdentity } from "./identity.ts"
 
 export interface ComputerDirectory {
@@ -39,25 +40,6 @@ export const SupervisorRecord = z.discriminatedUnion("state", [
   z.strictObject({ state: z.literal("lost"), reason: z.string() }),
 ])
 export type SupervisorRecord = Readonly<z.infer<typeof SupervisorRecord>>
-
-/** Synced and renamed into place: after a crash the old content or the new one is there, whole. */
-export const writeDurably = async (path: string, text: string): Promise<void> => {
-  const partial = `${path}.partial`
-  const file = await open(partial, "w", 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(partial, path)
-  const folder = await open(dirname(path), "r")
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}
 
 const readJson = async <Value>(path: string, schema: z.ZodType<Value>): Promise<Value | undefined> => {
   try {

@@ -1,6 +1,6 @@
 /** Keeps a supervisor's output file bounded while the supervisor writes to it: its end is kept, the file restarts. */
 import { open, stat, truncate } from "node:fs/promises"
-import { writeDurably } from "./directory.ts"
+import { writeDurably } from "../../durable.ts"
 
 const logMaxBytes = 8 * 1024 * 1024
 const logKeptBytes = 1024 * 1024

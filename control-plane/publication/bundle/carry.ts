@@ -1,15 +1,23 @@
 /** Copies placed packages into a bundle directory: files with their modes, links as they are. */
 import { chmod, constants, copyFile, lstat, mkdir, readdir, readlink, symlink } from "node:fs/promises"
-import { join } from "node:path"
+import { isAbsolute, join } from "node:path"
 import { eachBounded } from "../content/parallel.ts"
 import type { PlacedPackage } from "./external.ts"
 
 const packagesAtOnce = 4
 const permissions = 0o777
 
+/** A supervisor unpacks no link that leads out of the bundle. */
+const copyLink = async (from: string, to: string): Promise<void> => {
+  const target = await readlink(from)
+  if (isAbsolute(target))
+    throw new Error(`${from} is a link to an absolute path, which a bundle cannot carry`)
+  await symlink(target, to)
+}
+
 const copyEntry = async (from: string, to: string): Promise<void> => {
   const entry = await lstat(from)
-  if (entry.isSymbolicLink()) await symlink(await readlink(from), to)
+  if (entry.isSymbolicLink()) await copyLink(from, to)
   else if (entry.isDirectory()) await copyDirectory(from, to)
   else if (entry.isFile()) {
     await copyFile(from, to, constants.COPYFILE_FICLONE)
