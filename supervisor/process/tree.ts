@@ -64,8 +64,8 @@ const strike = (tree: Tree): readonly number[] => {
     }
     if (populated === false) return []
   }
-  if (tree.root !== undefined && lives(tree.root)) signal(-tree.root.pid)
   const found = listPids().filter((pid) => belongs(tree, pid))
+  if (tree.root !== undefined && lives(tree.root)) signal(-tree.root.pid)
   for (const pid of found) signal(pid)
   return found
 }

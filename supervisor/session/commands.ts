@@ -34,10 +34,9 @@ const freshRow = (assignment: SessionAssignment): SessionRow => ({
   lastExit: undefined,
 })
 
-/** A release of holds and a new recovery context are reasons for a process; a repeated assignment is none. */
-const givesReason = (before: SessionAssignment, now: SessionAssignment): boolean =>
-  (before.holds.length > 0 && now.holds.length === 0) ||
-  JSON.stringify(before.recovery) !== JSON.stringify(now.recovery)
+/** A Session that was held gets its next process with the release. Nothing else but a Turn is a reason for one. */
+const isReleased = (before: SessionAssignment, now: SessionAssignment): boolean =>
+  before.holds.length > 0 && now.holds.length === 0
 
 export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): Commands => {
   const { sessions } = store
@@ -54,7 +53,7 @@ export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): C
       ...row,
       assignment,
       generation: Math.max(row.generation, assignment.generation),
-      wanted: row.wanted || givesReason(row.assignment, assignment),
+      wanted: row.wanted || isReleased(row.assignment, assignment),
       // A dropped Session that is assigned again lives on; a released one is closed for good.
       ending: row.ending?.kind === "dropped" ? undefined : row.ending,
     })

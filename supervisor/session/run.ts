@@ -76,6 +76,7 @@ export const startRun = (deps: RunDeps): Run => {
   let cancelStart: Cancel = () => undefined
   let cancelTurnLimit: Cancel = () => undefined
   let cancelStop: Cancel = () => undefined
+  let killing: Promise<unknown> = Promise.resolve()
   const startedMs = ports.clock.monotonicMs()
   const abandoned = Promise.withResolvers<"abandoned">()
   const ended = Promise.withResolvers<void>()
@@ -90,7 +91,9 @@ export const startRun = (deps: RunDeps): Run => {
 
   /** Goes on until the kernel reports the exit: a process in an uninterruptible wait dies late. */
   const killUntilGone = async (cause: string): Promise<void> => {
-    const survivors = await kill(cause, killRoundMs)
+    const round = kill(cause, killRoundMs)
+    killing = round.catch(() => undefined)
+    const survivors = await round
     if (survivors.length > 0 && state.kind !== "exited")
       cancelStop = ports.timers.after(killAgainMs, () => inBackground(killUntilGone(cause)))
   }
@@ -135,6 +138,7 @@ export const startRun = (deps: RunDeps): Run => {
     cancelStart()
     cancelTurnLimit()
     cancelStop()
+    await killing
     if (stamp !== undefined) await kill("remains", remainsMs)
     move({ kind: "died", reason }, 0)
     if (state.kind === "exited") deps.exited(state)

@@ -4,7 +4,7 @@
  * both take one over. A file beside it names the holder, for the message only.
  */
 import { Database } from "bun:sqlite"
-import { readFileSync, writeFileSync } from "node:fs"
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
@@ -25,7 +25,9 @@ const isBusy = (error: unknown): boolean =>
 
 export const lockState = (directory: string): Result<StateLock> => {
   const holderFile = join(directory, "supervisor.pid")
-  const database = new Database(join(directory, "supervisor.lock"), { create: true })
+  const lockFile = join(directory, "supervisor.lock")
+  closeSync(openSync(lockFile, "a", 0o600))
+  const database = new Database(lockFile, { create: true })
   try {
     database.run("PRAGMA busy_timeout = 0")
     database.run("BEGIN EXCLUSIVE")

@@ -7,7 +7,7 @@
  * ST3 `synced` returns when the change is on disk; `transaction` may lose its last changes to a power cut
  */
 import { Database } from "bun:sqlite"
-import { chmodSync, existsSync, mkdirSync, renameSync } from "node:fs"
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync } from "node:fs"
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { StoreId } from "@computerd/protocol/ids"
@@ -76,14 +76,21 @@ const setAside = (file: string, reason: string, options: StoreOptions): void => 
   options.journal.record({ event: "store_set_aside", file, keptAs, reason })
 }
 
+/** SQLite gives its companion files the mode of the main one, so that mode is right before they exist. */
+const openPrivate = (file: string): Database => {
+  closeSync(openSync(file, "a", 0o600))
+  chmodSync(file, 0o600)
+  return new Database(file, { create: true, strict: true })
+}
+
 /** Opens the file, or a fresh one when it is damaged (ST1). */
 const openDatabase = (file: string, options: StoreOptions): Database => {
-  const database = new Database(file, { create: true, strict: true })
+  const database = openPrivate(file)
   const damage = damageOf(database)
   if (damage === undefined) return database
   database.close()
   setAside(file, damage, options)
-  const fresh = new Database(file, { create: true, strict: true })
+  const fresh = openPrivate(file)
   for (const pragma of pragmas) fresh.run(pragma)
   return fresh
 }
@@ -133,20 +140,27 @@ const openLocked = (lock: StateLock, options: StoreOptions): Result<Store> => {
     database.close()
     return migrated
   }
-  chmodSync(file, 0o600)
   const created = migrated.value === 0
   options.journal.record({ event: "store_opened", file, version: storeVersion, created })
   return ok(assemble(database, lock, options))
+}
+
+const openUnder = (lock: StateLock, options: StoreOptions): Result<Store> => {
+  try {
+    const store = openLocked(lock, options)
+    if (!store.ok) lock.release()
+    return store
+  } catch (error) {
+    lock.release()
+    throw error
+  }
 }
 
 export const openStore = (options: StoreOptions): Result<Store> => {
   try {
     mkdirSync(options.directory, { recursive: true, mode: 0o700 })
     const lock = lockState(options.directory)
-    if (!lock.ok) return lock
-    const store = openLocked(lock.value, options)
-    if (!store.ok) lock.value.release()
-    return store
+    return lock.ok ? openUnder(lock.value, options) : lock
   } catch (error) {
     return fail("store_unavailable", `cannot open the store in ${options.directory}: ${messageOf(error)}`)
   }

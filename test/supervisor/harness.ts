@@ -36,10 +36,10 @@ export interface World {
     test?: (event: Extract<LinkEvent, { type: Type }>) => boolean,
   ) => Promise<Extract<LinkEvent, { type: Type }>>
   readonly until: <Value>(look: () => Value | undefined | false) => Promise<Value>
+  /** For a failure of the store or the outbox at a chosen moment. */
+  readonly refuse: { event: LinkEvent["type"] | undefined }
   readonly assignment: (agent: string, part?: Partial<SessionAssignment>) => SessionAssignment
   readonly dispatch: (sessionId: SessionId, text: string) => LinkCommand & { type: "dispatch" }
-  /** As a kill of the supervisor would: the store is closed, processes stay. */
-  readonly abandon: () => void
   readonly close: () => Promise<void>
 }
 
@@ -48,7 +48,10 @@ export interface WorldOptions {
   readonly startTimeoutMs?: number
   readonly sessionHost?: readonly string[]
   readonly connect?: SessionsDeps["connect"]
+  /** Of Session processes, by configuration. */
   readonly environment?: Readonly<Record<string, string>>
+  /** The supervisor's own. */
+  readonly own?: Readonly<Record<string, string | undefined>>
   readonly bundles?: SessionsDeps["bundles"]
 }
 
@@ -102,6 +105,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   const entries: JournalEntry[] = []
   const events: LinkEvent[] = []
   const disconnects: string[] = []
+  const refuse: World["refuse"] = { event: undefined }
   const journal = createJournal(ports.clock, [(entry) => entries.push(entry)])
   const opened = openStore({ directory: join(directory, "state"), ports, journal })
   if (!opened.ok) throw new Error(opened.error.message)
@@ -116,12 +120,13 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     environment: options.environment ?? {},
   })
   const created = await createSessions({
-    ports,
+    ports: options.own === undefined ? ports : systemPorts(options.own),
     journal,
     store,
     config,
     bundles: options.bundles ?? { path: () => Promise.resolve(ok(bundle)) },
     emit: (event) => {
+      if (refuse.event === event.type) throw new Error("database or disk is full")
       if (!store.database.inTransaction) throw new Error(`${event.type} was emitted outside a transaction`)
       events.push(event)
     },
@@ -146,6 +151,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     entries,
     config,
     disconnects,
+    refuse,
     apply: (...commands) => {
       store.transaction(() => {
         for (const command of commands) sessions.apply(command)
@@ -163,7 +169,6 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     until: settled,
     assignment: newAssignment,
     dispatch: newDispatch,
-    abandon: () => store.close(),
     close: async () => {
       const failed = await sessions.stop(3000)
       store.close()

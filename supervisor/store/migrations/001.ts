@@ -28,7 +28,7 @@ CREATE TABLE turn_messages (
 ) STRICT;
 
 CREATE TABLE processes (
-  session_id TEXT PRIMARY KEY REFERENCES sessions (session_id) ON DELETE CASCADE,
+  session_id TEXT PRIMARY KEY REFERENCES sessions (session_id),
   generation INTEGER NOT NULL,
   secret_hash TEXT NOT NULL,
   pid INTEGER,

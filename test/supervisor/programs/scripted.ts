@@ -29,6 +29,10 @@ const detached = (script: string): void => {
   spawn("setsid", ["sh", "-c", script], { detached: true, stdio: "ignore" }).unref()
 }
 
+const leave = (code: number): void => {
+  process.exit(code)
+}
+
 const initialize = (): void => {
   switch (behaviour) {
     case "init-fails":
@@ -38,7 +42,7 @@ const initialize = (): void => {
     case "never-ready":
       return
     case "exit-137":
-      process.exit(137)
+      leave(137)
       return
     case "kill-itself":
       process.kill(process.pid, "SIGKILL")
