@@ -30,6 +30,7 @@ const housekeepingMs = 60 * 60 * 1000
 /** Rows that one transaction takes, so that a backlog never keeps the event loop. */
 const batch = 100
 const housekeepingBatch = 500
+const pauseMs = 1_000
 
 export const createDue = (deps: DueDeps): Due => {
   const { store, ports, commits, settings } = deps
@@ -109,8 +110,10 @@ export const createDue = (deps: DueDeps): Due => {
       step("retire unused Computers", () => retire(now)),
       step("housekeeping", () => housekeep(now)),
     ].includes(true)
+    const at = next()
     // What is due and could not be done is tried again after a pause.
-    setTimer(more ? now : Math.max(next(), now + 50))
+    if (more) setTimer(now)
+    else setTimer(at > now ? at : now + pauseMs)
   }
 
   return {

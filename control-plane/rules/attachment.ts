@@ -12,7 +12,7 @@ import { type Lease, type LinkDownFrame, type LinkUpFrame, linkProtocol } from "
 import { assignmentOf, turnData } from "./assignment.ts"
 import { touchSessionsOn } from "./capacity.ts"
 import type { Draft } from "./draft.ts"
-import type { Computer, Session } from "./entities.ts"
+import { type Computer, isActive, type Session } from "./entities.ts"
 import type { Given } from "./given.ts"
 import { loseProcess } from "./loss.ts"
 import { progress } from "./progress.ts"
@@ -42,19 +42,22 @@ const checkAttach = (computer: Computer | undefined, frame: AttachFrame, now: nu
   return ok(computer)
 }
 
-/** B4 */
-const loseUnnamed = (draft: Draft, computer: Computer, frame: AttachFrame, given: Given): void => {
-  const living = new Map(frame.processes.map((process) => [process.sessionId, process]))
-  for (const session of draft.openSessionsOn(computer.id, everything)) {
-    const process = living.get(session.id)
-    if (process?.generation === session.generation || session.process === "none") continue
-    loseOnComputer(draft, session, "the Computer came back without it", given)
-  }
+/**
+ * A Session whose process is gone with its Computer. What was dispatched there may have run, although nobody said so:
+ * it is lost like what ran, and never run again.
+ */
+export const loseOnComputer = (draft: Draft, session: Session, reason: string, given: Given): void => {
+  const turn = draft.unsettled(session.id, 1).find(isActive)
+  loseProcess(draft, { session, turn, reason, stopTimeout: false, expected: turn === undefined }, given)
 }
 
-export const loseOnComputer = (draft: Draft, session: Session, reason: string, given: Given): void => {
-  const turn = draft.unsettled(session.id, 1).find((head) => head.status === "running")
-  loseProcess(draft, { session, turn, reason, stopTimeout: false, expected: turn === undefined }, given)
+/** B4 */
+const loseUnnamed = (draft: Draft, computer: Computer, frame: AttachFrame, given: Given): void => {
+  const living = new Set(frame.processes.map((process) => `${process.sessionId} ${process.generation}`))
+  for (const session of draft.openSessionsOn(computer.id, everything)) {
+    if (!living.has(`${session.id} ${session.generation}`))
+      loseOnComputer(draft, session, "the Computer came back without it", given)
+  }
 }
 
 const runEntry = (
@@ -87,7 +90,8 @@ export const attach = (
   if (!checked.ok) return checked
   const computer = checked.value
   const known = draft.state.cursor(computer.id, frame.storeId)
-  if (computer.storeId !== frame.storeId) loseUnnamed(draft, computer, frame, given)
+  if (computer.storeId !== null && computer.storeId !== frame.storeId)
+    loseUnnamed(draft, computer, frame, given)
   draft.voidCommands(computer.id)
   const before = draft.computer(computer.id) ?? computer
   const owned: Computer = {

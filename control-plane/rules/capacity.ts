@@ -62,16 +62,22 @@ const changed = (before: Computer, after: Computer): boolean =>
   before.wantedSince !== after.wantedSince ||
   before.parkableSince !== after.parkableSince
 
+/** Longest first; of equals, the one that was made first. */
 const oldest = (
   computers: readonly Computer[],
   since: (computer: Computer) => number | null,
-): Computer | undefined =>
-  computers.reduce<Computer | undefined>((best, computer) => {
-    const at = since(computer)
-    if (at === null) return best
-    const bestAt = best === undefined ? null : since(best)
-    return bestAt === null || at < bestAt ? computer : best
-  }, undefined)
+): Computer | undefined => {
+  const isBefore = (left: Computer, right: Computer): boolean => {
+    const difference = (since(left) ?? 0) - (since(right) ?? 0)
+    return difference < 0 || (difference === 0 && left.id < right.id)
+  }
+  return computers
+    .filter((computer) => since(computer) !== null)
+    .reduce<Computer | undefined>(
+      (best, computer) => (best === undefined || isBefore(computer, best) ? computer : best),
+      undefined,
+    )
+}
 
 const roomTaken = (draft: Draft, environment: EnvironmentKey): readonly Computer[] =>
   draft.computersOf({
@@ -91,7 +97,9 @@ const waiting = (draft: Draft, environment: EnvironmentKey, taken: number): read
     .filter((computer) => !takesRoom(computer))
 
 /** R2: gives out what room there is, then asks for as many parkings as there are Computers left waiting. */
-const allot = (draft: Draft, environment: EnvironmentKey, limit: number): void => {
+export const allot = (draft: Draft, environment: EnvironmentKey, given: Given): void => {
+  const limit = limitOf(environment, given)
+  if (limit === null) return
   for (;;) {
     const taken = roomTaken(draft, environment)
     const queue = waiting(draft, environment, taken.length)
@@ -109,6 +117,7 @@ const allot = (draft: Draft, environment: EnvironmentKey, limit: number): void =
   }
 }
 
+/** Works out one Computer's own part; room is given out when every Computer's part is known. */
 export const advanceComputer = (draft: Draft, computer: Computer, given: Given): void => {
   if (computer.status !== "available") return
   const limit = limitOf(computer.environment, given)
@@ -118,7 +127,7 @@ export const advanceComputer = (draft: Draft, computer: Computer, given: Given):
       ? { ...used, desired: "running", wantedSince: null, parkableSince: null }
       : withDemand(draft, used, given)
   if (changed(computer, next)) draft.putComputer({ ...next, updatedAt: given.now })
-  if (limit !== null) allot(draft, computer.environment, limit)
+  if (limit !== null) draft.crowd(computer.environment)
 }
 
 export const isLimited = (environment: EnvironmentKey, given: Given): boolean =>

@@ -3,7 +3,7 @@
  * decision is complete, so a refused one changes nothing.
  */
 import type { Content } from "@computerd/protocol/content"
-import type { ComputerId, SessionId, StoreId, TurnId } from "@computerd/protocol/ids"
+import type { ComputerId, EnvironmentKey, SessionId, StoreId, TurnId } from "@computerd/protocol/ids"
 import type { LinkCommand } from "@computerd/protocol/link"
 import type { Changes, Command, Notice } from "./changes.ts"
 import {
@@ -41,6 +41,7 @@ export class Draft {
   /** Sessions and Computers whose consequences are not yet worked out; see progress.ts. */
   readonly #dirtySessions = new Set<SessionId>()
   readonly #dirtyComputers = new Set<ComputerId>()
+  readonly #crowded = new Set<EnvironmentKey>()
   readonly #reassigned = new Set<SessionId>()
 
   constructor(state: State) {
@@ -222,6 +223,17 @@ export class Draft {
 
   touchComputer(id: ComputerId): void {
     this.#dirtyComputers.add(id)
+  }
+
+  /** Room of this Environment may be given out anew. */
+  crowd(environment: EnvironmentKey): void {
+    this.#crowded.add(environment)
+  }
+
+  takeCrowded(): EnvironmentKey | undefined {
+    const [environment] = this.#crowded
+    if (environment !== undefined) this.#crowded.delete(environment)
+    return environment
   }
 
   takeDirtySession(): SessionId | undefined {

@@ -126,8 +126,12 @@ const question = (draft: Draft, session: Session, event: Event<"question">, give
   return undefined
 }
 
+/** What a released process says last. */
+const isFarewell = (event: LinkEvent): boolean =>
+  event.type === "released" || (event.type === "process_exited" && event.expected)
+
 export const applyEvent = (draft: Draft, session: Session, event: LinkEvent, given: Given): Ignored => {
-  if (session.status === "closed") return "the Session is closed"
+  if (session.status === "closed") return isFarewell(event) ? undefined : "the Session is closed"
   switch (event.type) {
     case "process_starting":
       return starting(draft, session, event)

@@ -3,7 +3,7 @@
  * Turns are dispatched, Computers get and give back room. Every decision ends with this, in its own transaction.
  */
 import { assignmentOf } from "./assignment.ts"
-import { advanceComputer, isLimited } from "./capacity.ts"
+import { advanceComputer, allot, isLimited } from "./capacity.ts"
 import { advanceClosing, beginClosing } from "./closing.ts"
 import { dispatch } from "./dispatch.ts"
 import type { Draft } from "./draft.ts"
@@ -28,15 +28,27 @@ const advanceSession = (draft: Draft, session: Session, given: Given): void => {
   if (isLimited(session.environment, given)) draft.touchComputer(session.computerId)
 }
 
-export const progress = (draft: Draft, given: Given): void => {
-  for (;;) {
-    const sessionId = draft.takeDirtySession()
-    const session = sessionId === undefined ? undefined : draft.session(sessionId)
+/** Sessions first, then Computers, then room: each looks at what the ones before have decided. */
+const step = (draft: Draft, given: Given): boolean => {
+  const sessionId = draft.takeDirtySession()
+  if (sessionId !== undefined) {
+    const session = draft.session(sessionId)
     if (session !== undefined && session.status !== "closed") advanceSession(draft, session, given)
-    if (sessionId !== undefined) continue
-    const computerId = draft.takeDirtyComputer()
-    if (computerId === undefined) return
+    return true
+  }
+  const computerId = draft.takeDirtyComputer()
+  if (computerId !== undefined) {
     const computer = draft.computer(computerId)
     if (computer !== undefined) advanceComputer(draft, computer, given)
+    return true
+  }
+  const environment = draft.takeCrowded()
+  if (environment !== undefined) allot(draft, environment, given)
+  return environment !== undefined
+}
+
+export const progress = (draft: Draft, given: Given): void => {
+  while (step(draft, given)) {
+    // Each step may bring others about.
   }
 }
