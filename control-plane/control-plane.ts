@@ -7,13 +7,6 @@ import { join } from "node:path"
 import { CodedError, fail, failure, ok, type Result } from "@computerd/protocol/errors"
 import type { DeploymentId } from "@computerd/protocol/ids"
 import { type ComputerId, EnvironmentKey } from "@computerd/protocol/ids"
-import {
-  delegationDepthDefault,
-  leaseMs,
-  leaseRenewMs,
-  receiptRetentionMs,
-  stopGraceMs,
-} from "@computerd/protocol/limits"
 import { candidatePorts, recallAddress, rememberAddress } from "./address.ts"
 import { type Closers, createClosers } from "./closers.ts"
 import { localNotices } from "./drivers/local/honour.ts"
@@ -29,6 +22,7 @@ import { type ContentStore, openContentStore } from "./publication/content/store
 import { publishProgram } from "./publication/publish.ts"
 import { createReceiver } from "./receiver/create.ts"
 import type { Receiver } from "./receiver/receiver.ts"
+import { defaultSettings } from "./receiver/settings.ts"
 import type { Settings } from "./rules/given.ts"
 
 export interface ControlPlaneOptions {
@@ -72,15 +66,6 @@ export interface ControlPlane
 /** Beyond every bound of its own that a part keeps. */
 const driverCloseMaxMs = 30_000
 const defaultEnvironment = "default"
-
-const defaultSettings: Settings = {
-  environments: () => ({ delegationDepthMax: delegationDepthDefault, runningComputersMax: null }),
-  leaseMs,
-  leaseRenewMs,
-  stopGraceMs,
-  receiptRetentionMs,
-  payloadRetentionMs: null,
-}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown reason")
 

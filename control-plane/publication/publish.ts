@@ -23,7 +23,13 @@ import { findProgram, type Program } from "./program/entry.ts"
 
 export interface PublicationDeps extends BundleDeps, LayerDeps {
   readonly describeCommand: readonly string[]
+  /** For the top level of the program. */
+  readonly describeTimeoutMs?: number
 }
+
+const describeTimeoutDefaultMs = 30_000
+/** What a supervisor takes; more belongs into an image. */
+const bundleMaxBytes = 1024 * 1024 * 1024
 
 export interface Publication {
   readonly manifest: DeploymentManifest
@@ -54,7 +60,12 @@ const describe = async (bundle: string, staged: string, variables: Variables, de
   await mkdir(cwd, { mode: 0o700 })
   return describeProgram(
     { bundlePath: join(bundle, "index.js"), outputFile: join(staged, "description.json"), cwd, variables },
-    { ports: deps.ports, environment: deps.environment, command: deps.describeCommand },
+    {
+      ports: deps.ports,
+      environment: deps.environment,
+      command: deps.describeCommand,
+      timeoutMs: deps.describeTimeoutMs ?? describeTimeoutDefaultMs,
+    },
   )
 }
 
@@ -94,11 +105,17 @@ const storeTemplates = async (
   return ok({ templates: templates.toSorted((a, b) => (a.id < b.id ? -1 : 1)), notices })
 }
 
-const storeBundle = async (bundle: string, staged: string, deps: PublicationDeps): Promise<Digest> => {
+const storeBundle = async (
+  bundle: string,
+  staged: string,
+  deps: PublicationDeps,
+): Promise<Result<Digest>> => {
   const file = join(staged, "bundle.tar")
   const digest = await archive(bundle, file)
+  if (Bun.file(file).size > bundleMaxBytes)
+    return fail("bundle_failed", `the bundle is larger than ${bundleMaxBytes} bytes; carry fewer packages`)
   await deps.content.keep(file, deps.content.bundleFile(digest))
-  return digest
+  return ok(digest)
 }
 
 const publishStaged = async (
@@ -118,9 +135,10 @@ const publishStaged = async (
   const stored = await storeTemplates(planned.value, program, deps)
   if (!stored.ok) return stored
   const digest = await storeBundle(bundle.value, staged, deps)
+  if (!digest.ok) return digest
   const manifest = {
     version: 1 as const,
-    bundle: digest,
+    bundle: digest.value,
     agents: [...agents.value],
     templates: stored.value.templates,
   }

@@ -19,11 +19,7 @@ export interface BundleDeps {
 
 const bundleTimeoutMs = 120_000
 /** What a program lacks is an error; it is never fetched from a registry. */
-const command: readonly string[] = [
-  process.execPath,
-  "--no-install",
-  new URL("./main.ts", import.meta.url).pathname,
-]
+const command: readonly string[] = [process.execPath, "--no-install", join(import.meta.dir, "main.ts")]
 
 /** A `node_modules` made of links, so that subpaths and export maps of the fallbacks resolve as usual. */
 const linkFallbacks = async (modules: FallbackModules, root: string): Promise<void> => {

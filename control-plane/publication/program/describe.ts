@@ -10,6 +10,7 @@ export interface DescribeDeps {
   readonly ports: Pick<Ports, "after">
   readonly environment: Environment
   readonly command: readonly string[]
+  readonly timeoutMs: number
 }
 
 export interface DescribeRequest {
@@ -20,7 +21,6 @@ export interface DescribeRequest {
   readonly variables: Readonly<Record<string, string>>
 }
 
-const describeTimeoutMs = 30_000
 const descriptionMaxBytes = 8 * 1024 * 1024
 
 type Declared = Extract<ProgramDescription, { readonly ok: true }>
@@ -44,7 +44,7 @@ const describe = async (request: DescribeRequest, deps: DescribeDeps): Promise<R
       command: [...deps.command, request.bundlePath, request.outputFile],
       cwd: request.cwd,
       environment: { ...deps.environment, ...request.variables },
-      timeoutMs: describeTimeoutMs,
+      timeoutMs: deps.timeoutMs,
     },
     deps.ports,
   )
@@ -60,7 +60,7 @@ const describe = async (request: DescribeRequest, deps: DescribeDeps): Promise<R
     case "timeout":
       return fail(
         "invalid_program",
-        `loading the program took more than ${describeTimeoutMs / 1000} s; its top level must finish`,
+        `loading the program took more than ${deps.timeoutMs / 1000} s; its top level must finish`,
       )
     case "not_started":
       return fail("internal", `the describing command cannot be started: ${outcome.message}`)
