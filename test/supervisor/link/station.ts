@@ -131,11 +131,11 @@ export const createStation = (options: StationOptions = {}): Station => {
         .all()
         .map(({ state }) => state),
     kill: async () => {
-      controlPlane.cut()
-      // Before the end of the connection can be written down.
-      admissions.close()
-      await link.close()
+      // First, so that nothing of the end can be written down.
       store.close()
+      controlPlane.cut()
+      await link.close()
+      admissions.close()
     },
     close: async () => {
       await link.close()
