@@ -1,0 +1,12 @@
+/** Writes to a standard stream and waits until the text is out: what is left behind at an exit would be lost. */
+export const writeOut = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+  new Promise((resolve) => {
+    if (text === "") resolve()
+    // A reader that went away has read what it wanted.
+    else stream.write(text, () => resolve())
+  })
+
+/** A terminal or pipe that has gone away is not an error of the work that goes on. */
+export const tolerateClosedStreams = (streams: readonly NodeJS.WriteStream[]): void => {
+  for (const stream of streams) stream.on("error", () => undefined)
+}
