@@ -86,13 +86,11 @@ describe("schemas on the wire", () => {
   test("are 2020-12 schemas that agree with the check on what is required", () => {
     const validators = new AjvJsonSchemaValidator()
     for (const tool of catalogue) {
-      const schema = {
+      const wire: unknown = {
         $schema: "https://json-schema.org/draft/2020-12/schema",
         ...listedTool(tool).inputSchema,
       }
-      const validate = validators.getValidator<unknown>(
-        schema as Parameters<typeof validators.getValidator>[0],
-      )
+      const validate = validators.getValidator<unknown>(wire as Parameters<typeof validators.getValidator>[0])
       expect(validate({}).valid).toBe(tool.input.safeParse({}).success)
       expect(validate({ unknown: 1 }).valid).toBe(false)
     }
