@@ -1,60 +1,13 @@
 /** `computerd`: reads its arguments, does what they ask for and exits with a code that says how it went. */
-import { runSupervisor } from "@computerd/supervisor/main"
-import { type Command, readCommand } from "./arguments/command.ts"
-import { help } from "./arguments/help.ts"
-import { runControlPlane } from "./control-plane.ts"
-import { runDev } from "./dev/dev.ts"
-import { failureLine } from "./failure.ts"
-import { createInterrupt, processSignals } from "./interrupt.ts"
-import { tolerateClosedStreams, writeOut } from "./output.ts"
-import { systemPorts } from "./ports.ts"
-import { statusText } from "./status.ts"
-import { version } from "./version.ts"
+import { readCommand } from "./arguments/command.ts"
+import { runCommand } from "./execute.ts"
 
-const exitFailure = 1
 const exitUsage = 2
 
-const { stdout: out, stderr: err, env: environment } = process
-
-const showStatus = async (command: Extract<Command, { readonly verb: "status" }>): Promise<number> => {
-  const text = await statusText(command.place, command.json ? "json" : "readable", systemPorts)
-  await (text.ok ? writeOut(out, text.value) : writeOut(err, failureLine(text.error)))
-  return text.ok ? 0 : exitFailure
-}
-
-const print = async (text: string): Promise<number> => {
-  await writeOut(out, text)
-  return 0
-}
-
-const execute = (command: Command): number | Promise<number> => {
-  switch (command.verb) {
-    case "help":
-      return print(help)
-    case "version":
-      return print(`${version}\n`)
-    case "run":
-      return runSupervisor(command.argv, environment)
-    case "status":
-      return showStatus(command)
-    case "control-plane":
-      return runControlPlane(command, { interrupt: createInterrupt(processSignals), out, err, environment })
-    case "dev":
-      return runDev(command, {
-        ports: systemPorts,
-        interrupt: createInterrupt(processSignals),
-        out,
-        err,
-        environment,
-      })
-  }
-}
-
 const main = async (): Promise<number> => {
-  tolerateClosedStreams([out, err])
   const command = readCommand(process.argv.slice(2), { cwd: process.cwd() })
-  if (command.ok) return execute(command.value)
-  await writeOut(err, `computerd: ${command.error.message}\nTry computerd --help\n`)
+  if (command.ok) return runCommand(command.value)
+  process.stderr.write(`computerd: ${command.error.message}\nTry computerd --help\n`)
   return exitUsage
 }
 

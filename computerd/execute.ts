@@ -1,0 +1,51 @@
+/** Does what a command asks for; the exit code says how it went. */
+import { runSupervisor } from "@computerd/supervisor/main"
+import type { Command } from "./arguments/command.ts"
+import { help } from "./arguments/help.ts"
+import { runControlPlane } from "./control-plane.ts"
+import { runDev } from "./dev/dev.ts"
+import { failureLine } from "./failure.ts"
+import { createInterrupt, processSignals } from "./interrupt.ts"
+import { tolerateClosedStreams, writeOut } from "./output.ts"
+import { systemPorts } from "./ports.ts"
+import { statusText } from "./status.ts"
+import { version } from "./version.ts"
+
+const exitFailure = 1
+
+const { stdout: out, stderr: err, env: environment } = process
+
+const showStatus = async (command: Extract<Command, { readonly verb: "status" }>): Promise<number> => {
+  const text = await statusText(command.place, command.json ? "json" : "readable", systemPorts)
+  await (text.ok ? writeOut(out, text.value) : writeOut(err, failureLine(text.error)))
+  return text.ok ? 0 : exitFailure
+}
+
+const print = async (text: string): Promise<number> => {
+  await writeOut(out, text)
+  return 0
+}
+
+export const runCommand = (command: Command): number | Promise<number> => {
+  tolerateClosedStreams([out, err])
+  switch (command.verb) {
+    case "help":
+      return print(help)
+    case "version":
+      return print(`${version}\n`)
+    case "run":
+      return runSupervisor(command.argv, environment)
+    case "status":
+      return showStatus(command)
+    case "control-plane":
+      return runControlPlane(command, { interrupt: createInterrupt(processSignals), out, err, environment })
+    case "dev":
+      return runDev(command, {
+        ports: systemPorts,
+        interrupt: createInterrupt(processSignals),
+        out,
+        err,
+        environment,
+      })
+  }
+}
