@@ -42,6 +42,8 @@ export interface Logs {
   readonly folder: (sessionId: SessionId) => string
   readonly open: (process: ProcessIdentity) => OutputFiles
   readonly ended: (process: ProcessIdentity) => void
+  /** Removes the oldest folders of Sessions that are gone, beyond those that are retained. */
+  readonly prune: () => void
   readonly close: () => void
 }
 
@@ -49,6 +51,8 @@ export interface LogsOptions {
   readonly directory: string
   readonly ports: Ports
   readonly journal: Journal
+  /** Whether the Session of a folder is still known; its folder is never removed. */
+  readonly keeps: (folder: string) => boolean
   readonly maxBytes?: number
   readonly checkEveryMs?: number
 }
@@ -72,22 +76,22 @@ const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Oldest first; those of living Sessions were written to last and are kept by their number. */
-const pruneFolders = (directory: string): void => {
-  const folders = readdirSync(directory).map((name) => {
-    const path = join(directory, name)
-    return { path, changedMs: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }
-  })
-  const surplus = folders.length - retainedFolders
-  if (surplus <= 0) return
-  folders.sort((one, other) => one.changedMs - other.changedMs)
-  for (const { path } of folders.slice(0, surplus)) rmSync(path, { recursive: true, force: true })
+const changedMs = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+const pruneFolders = (directory: string, keeps: (folder: string) => boolean): void => {
+  const gone = readdirSync(directory)
+    .filter((name) => !keeps(name))
+    .map((name) => join(directory, name))
+  if (gone.length <= retainedFolders) return
+  const oldestFirst = gone.map((path) => ({ path, at: changedMs(path) })).sort((one, two) => one.at - two.at)
+  for (const { path } of oldestFirst.slice(0, gone.length - retainedFolders))
+    rmSync(path, { recursive: true, force: true })
 }
 
 export const createLogs = (options: LogsOptions): Logs => {
   const { directory, ports, journal, maxBytes = outputMaxBytes } = options
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  pruneFolders(directory)
+  pruneFolders(directory, options.keeps)
   const living = new Map<SessionId, ProcessIdentity>()
   const folder = (sessionId: SessionId): string => join(directory, sessionId)
 
@@ -129,6 +133,7 @@ export const createLogs = (options: LogsOptions): Logs => {
       check(process)
       if (living.get(process.sessionId)?.generation === process.generation) living.delete(process.sessionId)
     },
+    prune: () => pruneFolders(directory, options.keeps),
     close: stopChecks,
   }
 }

@@ -39,7 +39,13 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   let supervisor: "serving" | "ending" = "serving"
   const isolation: Isolation = chooseIsolation(`computerd-${config.computerId}`)
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
-  const logs: Logs = createLogs({ directory: join(config.stateDirectory, "logs"), ports, journal })
+  const isKnown = (folder: string): boolean => store.sessions.all().some((row) => row.sessionId === folder)
+  const logs: Logs = createLogs({
+    directory: join(config.stateDirectory, "logs"),
+    ports,
+    journal,
+    keeps: isKnown,
+  })
 
   const taskFailed = (task: string, error: unknown): void =>
     journal.record({ event: "session_task_failed", task, message: messageOf(error) })
@@ -129,6 +135,7 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const forget = (sessionId: SessionId): void => {
     store.transaction(() => forgetSession({ store, emit }, sessionId))
     journal.record({ event: "session_released", sessionId })
+    logs.prune()
   }
 
   /** One step; each that changes something leads to another look. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs"
 import { join } from "node:path"
 import { SessionBootstrap } from "@computerd/protocol/channel"
 import type { ExitReason } from "@computerd/protocol/link"
@@ -26,6 +26,7 @@ beforeEach(() => {
     directory: join(directory, "logs"),
     ports,
     journal,
+    keeps: (folder) => folder === "kept",
     maxBytes: 64 * 1024,
     checkEveryMs: 5,
   })
@@ -175,4 +176,14 @@ test("output is cut while it is written, keeps its last part, and never blocks t
   expect(kept.endsWith("line 39999\ndone\n")).toBe(true)
   expect(kept.length).toBeLessThanOrEqual(2 * 64 * 1024)
   expect(entries.some((entry) => entry.event === "output_truncated")).toBe(true)
+})
+
+test("output of Sessions that are gone is kept for the last hundred of them, and never removed from known ones", () => {
+  const folders = ["kept", ...Array.from({ length: 103 }, (_, index) => `gone-${index}`)]
+  for (const [index, name] of folders.entries()) {
+    mkdirSync(join(directory, "logs", name))
+    utimesSync(join(directory, "logs", name), index, index)
+  }
+  logs.prune()
+  expect(readdirSync(join(directory, "logs")).sort()).toEqual(["kept", ...folders.slice(4)].sort())
 })

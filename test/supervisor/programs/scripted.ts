@@ -51,6 +51,9 @@ const initialize = (): void => {
       detached("sleep 600")
       spawn("sleep", ["600"], { stdio: "inherit" })
       break
+    case "tells-secret":
+      writeProof("secret.txt", bootstrap.secret)
+      break
     case "environment":
       writeProof("environment.json", JSON.stringify(process.env))
       break
@@ -68,6 +71,7 @@ const runTurn = (body: Extract<ChannelDown, { type: "turn" }>): void => {
   const text = body.turn.input[0]?.text ?? ""
   say({ type: "turn_started", turnId })
   if (text === "hang") return
+  if (text === "reconnect") socket?.close()
   if (text === "die") process.kill(process.pid, "SIGKILL")
   if (text === "invalid")
     send({ kind: "frame", seq: outbound.lastSeq() + 1, ack: received, body: { type: "no" } })
