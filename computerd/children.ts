@@ -3,12 +3,10 @@
  * from the folder that it happens to start in: no configuration of the runtime, no variables, no module paths; and it
  * never installs anything.
  */
-import { mkdtemp, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { fail, ok, type Result } from "@computerd/protocol/errors"
-import { buildSessionHost } from "@computerd/session-host/build"
 
-const bun: readonly string[] = [
+/** Runs one file, whatever lies around it. */
+export const bun: readonly string[] = [
   process.execPath,
   "--config=/dev/null",
   "--tsconfig-override=/dev/null",
@@ -17,8 +15,6 @@ const bun: readonly string[] = [
 ]
 
 const here = import.meta.dir
-
-export const supervisorCommand: readonly string[] = [...bun, join(here, "main.ts")]
 
 const modulePath = (specifier: string, from: string): string => Bun.resolveSync(specifier, from)
 
@@ -52,23 +48,4 @@ export const fallbackModules = async (): Promise<Readonly<Record<string, string>
     async ([name, path]) => [name, await packageOf(path, name)] as const,
   )
   return Object.fromEntries(await Promise.all(folders))
-}
-
-/**
- * Builds the session host into `directory`; the command that starts it. Session processes that already run from an
- * earlier build, and those that start meanwhile, find a whole file at any moment.
- */
-export const sessionHostCommand = async (directory: string): Promise<Result<readonly string[]>> => {
-  const built = join(directory, "session-host.js")
-  let staged: string | undefined
-  try {
-    staged = await mkdtemp(join(directory, "session-host-"))
-    await rename(await buildSessionHost(staged), built)
-    return ok([...bun, built])
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return fail("internal", `the session host cannot be built: ${reason}`)
-  } finally {
-    if (staged !== undefined) await rm(staged, { recursive: true, force: true })
-  }
 }
