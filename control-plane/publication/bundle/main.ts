@@ -3,9 +3,11 @@
  * with a clean environment; its working directory is the program's, so that the result does not depend on where the
  * program lies. Reads one `BundleJob` from standard input and writes one `BundleAnswer` to `answer.json`.
  */
+import { realpath } from "node:fs/promises"
 import { join, relative } from "node:path"
 import { fallbackModules } from "./fallback.ts"
 import { type BundleAnswer, BundleJob, type BundleProblem } from "./job.ts"
+import { renameSources, withoutDebugId, type Zone } from "./sources.ts"
 
 const problemsMax = 20
 const messageMax = 400
@@ -17,33 +19,57 @@ const problem = (log: BuildMessage | ResolveMessage, directory: string): BundleP
   column: log.position?.column ?? null,
 })
 
-const bundle = async (job: BundleJob): Promise<BundleAnswer> => {
-  const result = await Bun.build({
-    entrypoints: [job.entry],
-    root: job.directory,
-    outdir: job.outputDirectory,
-    naming: { entry: "index.js" },
-    target: "bun",
-    format: "esm",
-    // A map beside the code costs nothing until a stack trace is asked for; an inline one is parsed at every start.
-    sourcemap: "linked",
-    external: job.external.flatMap((name) => [name, `${name}/*`]),
-    env: "disable",
-    // Decided where the code runs, not where it is published.
-    define: { "process.env.NODE_ENV": "process.env.NODE_ENV" },
-    plugins: [fallbackModules(job.fallbackNames, job.fallbackRoot)],
-    throw: false,
-  })
-  if (result.success) return { ok: true }
-  const errors = result.logs.filter((log) => log.level === "error").slice(0, problemsMax)
-  const problems = errors.map((log) => problem(log, job.directory))
-  return {
-    ok: false,
-    problems:
-      problems.length > 0
-        ? problems
-        : [{ message: "the bundler failed", file: null, line: null, column: null }],
+const options = (job: BundleJob): Bun.BuildConfig => ({
+  entrypoints: [job.entry],
+  root: job.directory,
+  naming: { entry: "index.js" },
+  target: "bun",
+  format: "esm",
+  // A map beside the code costs nothing until a stack trace is asked for; an inline one is parsed at every start.
+  sourcemap: "linked",
+  // Without it every module is preceded by a comment with its path on this machine.
+  minify: { whitespace: true },
+  external: job.external.flatMap((name) => [name, `${name}/*`]),
+  env: "disable",
+  // Decided where the code runs, not where it is published.
+  define: { "process.env.NODE_ENV": "process.env.NODE_ENV" },
+  plugins: [fallbackModules(job.fallbackNames, job.fallbackRoot)],
+  throw: false,
+})
+
+const zonesOf = async ({ fallbackNames, fallbackRoot }: BundleJob): Promise<readonly Zone[]> =>
+  Promise.all(
+    fallbackNames.map(async (name) => ({
+      name,
+      directory: await realpath(join(fallbackRoot, "node_modules", name)),
+    })),
+  )
+
+/** Not written by the bundler: it would name sources relative to the place of the output. */
+const write = async (outputs: readonly Bun.BuildArtifact[], job: BundleJob): Promise<void> => {
+  for (const output of outputs) {
+    const text = await output.text()
+    if (output.kind === "sourcemap")
+      await Bun.write(
+        join(job.outputDirectory, "index.js.map"),
+        renameSources(text, job.directory, await zonesOf(job)),
+      )
+    else if (output.kind === "entry-point")
+      await Bun.write(join(job.outputDirectory, "index.js"), withoutDebugId(text))
+    else await Bun.write(join(job.outputDirectory, output.path), output)
   }
+}
+
+const bundle = async (job: BundleJob): Promise<BundleAnswer> => {
+  const result = await Bun.build(options(job))
+  if (result.success) {
+    await write(result.outputs, job)
+    return { ok: true }
+  }
+  const errors = result.logs.filter((log) => log.level === "error").slice(0, problemsMax)
+  const [first, ...others] = errors.map((log) => problem(log, job.directory))
+  const unknown = { message: "the bundler failed", file: null, line: null, column: null }
+  return { ok: false, problems: [first ?? unknown, ...others] }
 }
 
 const job = BundleJob.parse(await Bun.stdin.json())
