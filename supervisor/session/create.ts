@@ -1,25 +1,24 @@
 /**
- * Puts the Sessions of this Computer together: commands and reports only write; after each commit `drive` looks at
- * what is stored and what runs, and takes the next step. So a rollback leaves nothing to undo, and a restart begins
- * from the same rows.
+ * Puts the Sessions of this Computer together. Commands and reports only write; after each commit `drive` takes the
+ * next step from what is stored and what runs. So a rollback leaves nothing to undo, and a restart begins from the
+ * same rows. Parts that need each other meet here, through functions that are called once all of them exist.
  */
 import { join } from "node:path"
-import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId } from "@computerd/protocol/ids"
 import { stopGraceMs } from "@computerd/protocol/limits"
 import { type ChannelServer, openChannelServer } from "../channel/server.ts"
-import { within } from "../ports.ts"
+import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
-import type { ProcessIdentity } from "../process/identity.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
-import { createCommands } from "./commands.ts"
-import { forgetSession } from "./exit.ts"
-import { type ConnectionRequest, createDownFrames, type DownFrames } from "./frames.ts"
+import { type Commands, createCommands } from "./commands.ts"
+import { createDrive } from "./drive.ts"
+import { createDownFrames, type DownFrames } from "./frames.ts"
+import { createGetters } from "./getters.ts"
 import { endInherited } from "./inherit.ts"
-import { createReports } from "./reports.ts"
+import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
 import type { Sessions, SessionsDeps } from "./sessions.ts"
-import { nextStep } from "./step.ts"
 import { createTurns, type Turns } from "./turns.ts"
 import { livingProcesses, viewOf } from "./view.ts"
 
@@ -30,71 +29,49 @@ export interface SessionsOptions extends SessionsDeps {
 
 /** Of the time to stop, kept for killing what did not end by itself. */
 const killReserveMs = 1000
-const retryDriveMs = 1000
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+interface Shell {
+  readonly isolation: Isolation
+  readonly logs: Logs
+  readonly supervisor: () => "serving" | "ending"
+  /** Of the channel, which is opened last. */
+  readonly channel: () => ChannelServer
+}
 
-export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
-  const { ports, journal, store, config, emit } = options
-  let supervisor: "serving" | "ending" = "serving"
-  const isolation: Isolation = chooseIsolation(`computerd-${config.computerId}`)
-  journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
-  const isKnown = (folder: string): boolean => store.sessions.all().some((row) => row.sessionId === folder)
-  const logs: Logs = createLogs({
-    directory: join(config.stateDirectory, "logs"),
-    ports,
-    journal,
-    keeps: isKnown,
-  })
+interface Parts {
+  readonly runs: Runs
+  readonly frames: DownFrames
+  readonly commands: Commands
+  readonly reports: Reports
+  readonly drive: (sessionId: SessionId) => void
+}
 
-  const taskFailed = (task: string, error: unknown): void =>
-    journal.record({ event: "session_task_failed", task, message: messageOf(error) })
+const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
+  const { ports, journal, store, emit } = options
+  const { logs, supervisor } = shell
+  const flush = (sessionId: SessionId): void => shell.channel().flush(sessionId)
 
-  const disconnect = (process: ProcessIdentity, cause: "exited" | "shutting_down"): void => {
+  const taskFailed = (task: string, error: unknown): void => {
+    const message = error instanceof Error ? error.message : String(error)
+    journal.record({ event: "session_task_failed", task, message })
+  }
+  const disconnect: (...of: Parameters<SessionsDeps["disconnect"]>) => void = (process, cause) => {
     options.disconnect(process, cause).catch((error: unknown) => taskFailed("disconnect", error))
   }
-
-  const connectionFor = async (process: ProcessIdentity, request: ConnectionRequest) => {
-    try {
-      return await options.connect(process, request.policy)
-    } catch (error) {
-      taskFailed("connect", error)
-      return fail("internal", "the connection could not be made: see the supervisor's log")
-    }
-  }
-
-  const isCurrent = ({ sessionId, generation }: ProcessIdentity): boolean =>
-    store.processes.get(sessionId)?.generation === generation
-
-  /** Answers the getter. Only a process that is still the Session's gets one. */
-  const connect = async (process: ProcessIdentity, request: ConnectionRequest): Promise<void> => {
-    const { sessionId } = process
-    const result = await connectionFor(process, request)
-    if (!isCurrent(process)) return
-    frames.remember(sessionId, request.requestId, result)
-    if (!store.transaction(() => frames.pushConnection(sessionId, request))) overflowed(sessionId)
-    channel.flush(sessionId)
-  }
-
-  const askAgain = async (process: ProcessIdentity, request: ConnectionRequest): Promise<void> => {
-    const result = await connectionFor(process, request)
-    if (!isCurrent(process)) return
-    frames.remember(process.sessionId, request.requestId, result)
-    channel.flush(process.sessionId)
-  }
-
-  const frames: DownFrames = createDownFrames({
-    store,
-    askAgain: (process, request) => {
-      askAgain(process, request).catch((error: unknown) => taskFailed("connect", error))
-    },
-  })
-
   const overflowed = (sessionId: SessionId): void => {
     const cause = { kind: "unknown", message: "it left too many frames of its channel unread" } as const
     runs.get(sessionId)?.end(cause, 0)
   }
 
+  const getters = createGetters({
+    store,
+    connect: options.connect,
+    frames: () => frames,
+    flush,
+    overflowed,
+    taskFailed,
+  })
+  const frames = createDownFrames({ store, askAgain: getters.repeat })
   const turns: Turns = createTurns({
     clock: ports.clock,
     journal,
@@ -107,73 +84,31 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     },
     limitTurn: (sessionId, turnId, graceMs) => runs.get(sessionId)?.limitTurn(turnId, graceMs),
   })
-  const commands = createCommands({ journal, store, turns, emit })
-
   const runs: Runs = createRuns({
     ...options,
-    isolation,
+    isolation: shell.isolation,
     logs,
     frames,
-    channelUrl: () => channel.url,
-    flush: (sessionId) => channel.flush(sessionId),
+    channelUrl: () => shell.channel().url,
+    flush,
     stopping: (process) => disconnect(process, "shutting_down"),
     exited: (process) => {
-      channel.drop(process)
+      shell.channel().drop(process)
       disconnect(process, "exited")
       drive(process.sessionId)
     },
   })
-
-  const giveTurn = (sessionId: SessionId): void => {
-    const row = store.sessions.get(sessionId)
-    if (row?.turn === undefined) return
-    store.transaction(() => turns.give(row))
-    runs.get(sessionId)?.handle({ kind: "turn_given", turnId: row.turn.data.id })
-    channel.flush(sessionId)
-  }
-
-  const forget = (sessionId: SessionId): void => {
-    store.transaction(() => forgetSession({ store, emit }, sessionId))
-    journal.record({ event: "session_released", sessionId })
-    logs.prune()
-  }
-
-  /** One step; each that changes something leads to another look. */
-  const step = (sessionId: SessionId): void => {
-    const row = store.sessions.get(sessionId)
-    if (row === undefined) return
-    const run = runs.get(sessionId)
-    const next = nextStep({ row, process: run?.state().kind ?? "none", supervisor })
-    switch (next.do) {
-      case "nothing":
-        channel.flush(sessionId)
-        break
-      case "start":
-        runs.start(row)
-        break
-      case "give_turn":
-        giveTurn(sessionId)
-        break
-      case "end":
-        run?.end({ kind: "shutdown" }, next.graceMs)
-        break
-      case "forget":
-        forget(sessionId)
-        break
-      default:
-        next satisfies never
-    }
-  }
-
-  const drive = (sessionId: SessionId): void => {
-    try {
-      step(sessionId)
-    } catch (error) {
-      journal.record({ event: "store_write_failed", during: "next step", message: messageOf(error) })
-      if (supervisor === "serving") ports.timers.after(retryDriveMs, () => drive(sessionId))
-    }
-  }
-
+  const drive = createDrive({
+    timers: ports.timers,
+    journal,
+    store,
+    runs,
+    turns,
+    emit,
+    supervisor,
+    flush,
+    forgotten: logs.prune,
+  })
   const reports = createReports({
     journal,
     store,
@@ -184,34 +119,51 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       run.handle(event)
       drive(process.sessionId)
     },
-    connect: (process, request) => {
-      connect(process, request).catch((error: unknown) => taskFailed("connect", error))
-    },
+    connect: getters.answer,
   })
+  return { runs, frames, commands: createCommands({ journal, store, turns, emit }), reports, drive }
+}
 
-  const opened = openChannelServer({
+/** Answers with the processes that could not be ended in time. */
+const stopRuns = async (timers: Timers, runs: Runs, deadlineMs: number): Promise<readonly string[]> => {
+  const living = runs.all()
+  const graceMs = Math.min(stopGraceMs, Math.max(0, deadlineMs - killReserveMs))
+  for (const run of living) run.end({ kind: "shutdown" }, graceMs)
+  await within(timers, deadlineMs, Promise.all(living.map((run) => run.ended)))
+  return runs
+    .all()
+    .map(({ identity, pid }) => `the process of ${identity.sessionId} (pid ${pid() ?? "unknown"}) lives on`)
+}
+
+const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
+  createLogs({
+    directory: join(config.stateDirectory, "logs"),
     ports,
     journal,
-    store,
-    config,
-    owner: { apply: reports, wire: frames.wire },
+    keeps: (folder) => store.sessions.all().some((row) => row.sessionId === folder),
   })
+
+export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
+  const { ports, journal, store, config, emit } = options
+  let supervisor: "serving" | "ending" = "serving"
+  const isolation = chooseIsolation(`computerd-${config.computerId}`)
+  journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
+  const logs = openLogs(options)
+  const parts = connectParts(options, {
+    isolation,
+    logs,
+    supervisor: () => supervisor,
+    channel: () => channel,
+  })
+  const { runs, commands, drive } = parts
+  const owner = { apply: parts.reports, wire: parts.frames.wire }
+  const opened = openChannelServer({ ports, journal, store, config, owner })
   if (!opened.ok) {
     logs.close()
     return opened
   }
-  const channel: ChannelServer = opened.value
+  const channel = opened.value
   await endInherited({ ports, journal, store, emit })
-
-  const stopRuns = async (deadlineMs: number): Promise<readonly string[]> => {
-    const living = runs.all()
-    const graceMs = Math.min(stopGraceMs, Math.max(0, deadlineMs - killReserveMs))
-    for (const run of living) run.end({ kind: "shutdown" }, graceMs)
-    await within(ports.timers, deadlineMs, Promise.all(living.map((run) => run.ended)))
-    return runs
-      .all()
-      .map(({ identity, pid }) => `the process of ${identity.sessionId} (pid ${pid() ?? "unknown"}) lives on`)
-  }
 
   return ok({
     apply: (command) => {
@@ -227,11 +179,11 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),
     find: (sessionId) => {
       const row = store.sessions.get(sessionId)
-      return row === undefined ? undefined : viewOf(row, runs.get(sessionId), supervisor)
+      return row && viewOf(row, runs.get(sessionId), supervisor)
     },
     stop: async (deadlineMs) => {
       supervisor = "ending"
-      const failed = await stopRuns(deadlineMs)
+      const failed = await stopRuns(ports.timers, runs, deadlineMs)
       await channel.close()
       logs.close()
       if (isolation.kind === "cgroup") removeGroup(isolation.directory)
