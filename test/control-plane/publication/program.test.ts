@@ -201,7 +201,7 @@ describe("loading", () => {
   })
 
   test("variables reach the describing process, and the caller's environment does not", async () => {
-    process.env.A_SECRET_OF_THE_CALLER = "secret"
+    Object.assign(process.env, { A_SECRET_OF_THE_CALLER: "secret" })
     try {
       const head = 'if (process.env["A_SECRET_OF_THE_CALLER"] !== undefined) throw new Error("it leaked")'
       const directory = await rig.program("variables", {
@@ -211,7 +211,7 @@ describe("loading", () => {
       expect(manifest.agents[0]?.closeAfterIdleMs).toBe(90_000)
       expect(JSON.stringify(manifest)).not.toContain("IDLE")
     } finally {
-      delete process.env.A_SECRET_OF_THE_CALLER
+      Reflect.deleteProperty(process.env, "A_SECRET_OF_THE_CALLER")
     }
   })
 
