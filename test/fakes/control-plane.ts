@@ -4,7 +4,7 @@
  * each frame before it is answered and may cut, hold back or repeat.
  */
 import type { Failure } from "@computerd/protocol/errors"
-import { Epoch } from "@computerd/protocol/ids"
+import { Epoch, type SessionId } from "@computerd/protocol/ids"
 import {
   type AdmissionAnswer,
   bundlePath,
@@ -18,7 +18,7 @@ import {
 } from "@computerd/protocol/link"
 import type { Server, ServerWebSocket } from "bun"
 
-type Run = Extract<LinkDownFrame, { kind: "attached" }>["run"]
+type Desired = Extract<LinkDownFrame, { kind: "attached" }>["run"][number]
 type Frame<Kind extends LinkUpFrame["kind"]> = Extract<LinkUpFrame, { kind: Kind }>
 
 export interface FakeConnection {
@@ -70,7 +70,8 @@ export class FakeControlPlane {
   readonly applied: AppliedEvent[] = []
   readonly receipts = new Map<string, AdmissionAnswer>()
   readonly bundles = new Map<string, Uint8Array>()
-  run: Run = []
+  /** Every Session that is to live on this Computer, as `attached` states it. */
+  readonly desired = new Map<SessionId, Desired>()
   epoch = Epoch.parse(1)
   /** Last event that was applied; a test may set it back or forth. */
   received = 0
@@ -108,8 +109,53 @@ export class FakeControlPlane {
   command(body: LinkCommand): number {
     const frame = { seq: this.#commands.length + 1, body }
     this.#commands.push(frame)
+    this.#want(body)
     this.broadcast({ kind: "frame", ...frame, ack: this.received })
     return frame.seq
+  }
+
+  #change(sessionId: SessionId, part: (desired: Desired) => Desired): void {
+    const desired = this.desired.get(sessionId)
+    if (desired !== undefined) this.desired.set(sessionId, part(desired))
+  }
+
+  /** What a command makes true of the desired state. */
+  #want(command: LinkCommand): void {
+    switch (command.type) {
+      case "assign": {
+        const known = this.desired.get(command.assignment.sessionId)
+        this.desired.set(command.assignment.sessionId, {
+          messages: [],
+          ...known,
+          assignment: command.assignment,
+        })
+        break
+      }
+      case "dispatch":
+        this.#change(command.sessionId, (desired) => ({ ...desired, turn: command.turn }))
+        break
+      case "cancel_turn":
+        this.#change(command.sessionId, (desired) => ({ ...desired, cancel: command.status }))
+        break
+      case "release":
+        this.desired.delete(command.sessionId)
+        break
+      case "message":
+      case "answer":
+        break
+    }
+  }
+
+  /** What an event makes true of it. */
+  #note(event: LinkEvent): void {
+    const idle = ({ assignment, messages }: Desired): Desired => ({ assignment, messages })
+    if (event.type === "turn_settled") this.#change(event.sessionId, idle)
+    if (event.type === "process_exited" && event.turnId !== undefined) this.#change(event.sessionId, idle)
+    if (event.type === "process_starting")
+      this.#change(event.sessionId, (desired) => ({
+        ...desired,
+        assignment: { ...desired.assignment, generation: event.generation },
+      }))
   }
 
   broadcast(frame: LinkDownFrame): void {
@@ -251,7 +297,7 @@ export class FakeControlPlane {
       lease: this.lease(),
       received: this.received,
       commandSeq: this.commandSeq,
-      run: this.run,
+      run: [...this.desired.values()],
     })
   }
 
@@ -267,6 +313,7 @@ export class FakeControlPlane {
     }
     if (frame.seq === this.received + 1) {
       this.received = frame.seq
+      this.#note(frame.body)
       this.applied.push({ seq: frame.seq, epoch: frame.epoch, event: frame.body })
     }
     if (this.acknowledges) connection.send({ kind: "ack", ack: this.received })

@@ -2,7 +2,7 @@
  * A Computer for tests: a control plane (the fake one), a state directory, and a real supervisor process that runs real
  * Session processes from the bundle in `fixtures/probe`.
  */
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises"
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { McpConnection } from "@computerd/protocol/channel"
@@ -128,7 +128,10 @@ export class Computer {
     return assignment.sessionId
   }
 
-  dispatch(sessionId: SessionId, steps: readonly { readonly do: string }[]): TurnId {
+  dispatch(
+    sessionId: SessionId,
+    steps: readonly ({ readonly do: string } & Record<string, unknown>)[],
+  ): TurnId {
     const id = newId("trn")
     this.controlPlane.command({
       type: "dispatch",
@@ -159,19 +162,31 @@ export class Computer {
   }
 
   /** Runs one Turn of the probe program and gives what its steps gave. */
-  async turn(sessionId: SessionId, steps: readonly ({ readonly do: string } & Record<string, unknown>)[]) {
+  async turn(
+    sessionId: SessionId,
+    steps: readonly ({ readonly do: string } & Record<string, unknown>)[],
+  ): Promise<readonly unknown[]> {
     const turnId = this.dispatch(sessionId, steps)
     const { outcome } = await this.event("turn_settled", (event) => event.turnId === turnId)
     if (outcome.status !== "completed")
       throw new Error(`the Turn ${outcome.status}: ${JSON.stringify(outcome)}`)
-    return z.object({ results: z.array(z.unknown()), init: z.unknown() }).parse(outcome.result)
+    return z.array(z.unknown()).parse(outcome.result)
+  }
+
+  /** A file that the program writes and the test reads. */
+  proofFile(): string {
+    return join(this.directory, `${newId("req")}.json`)
   }
 
   /** What `getConnectionOptions` answered, for each policy in turn; `undefined` asks for the maximum. */
   async connect(sessionId: SessionId, ...policies: readonly unknown[]): Promise<readonly Connected[]> {
-    const steps = policies.map((policy) => ({ do: "connect", ...(policy === undefined ? {} : { policy }) }))
-    const { results } = await this.turn(sessionId, steps)
-    return z.array(Connected).parse(results)
+    const steps = policies.map((policy) => ({
+      do: "connect",
+      file: this.proofFile(),
+      ...(policy === undefined ? {} : { policy }),
+    }))
+    await this.turn(sessionId, steps)
+    return Promise.all(steps.map(async ({ file }) => Connected.parse(await Bun.file(file).json())))
   }
 
   async status(): Promise<Status> {
@@ -194,10 +209,6 @@ export class Computer {
   /** Everything that the supervisors of this Computer wrote to their standard error so far; call it after they ended. */
   async log(): Promise<string> {
     return (await Promise.all(this.#logs)).join("")
-  }
-
-  async file(name: string): Promise<string> {
-    return readFile(join(this.directory, name), "utf8")
   }
 
   async close(): Promise<void> {
