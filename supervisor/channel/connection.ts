@@ -4,10 +4,12 @@
  * acknowledgement goes out.
  */
 import { type ChannelUp, channelProtocol, decodeChannelUp } from "@computerd/protocol/channel"
+import type { Numbered } from "@computerd/protocol/numbering"
 import type { Journal } from "../journal.ts"
 import type { Cancel, Ports } from "../ports.ts"
 import type { ProcessIdentity } from "../process/identity.ts"
 import type { Store } from "../store/open.ts"
+import type { ProcessRow } from "../store/processes.ts"
 import { type ChannelMove, type ConnectionPhase, channelMove } from "./machine.ts"
 
 export interface Socket {
@@ -31,179 +33,197 @@ export interface ConnectionDeps {
   readonly owner: ChannelOwner
 }
 
-export interface Connection {
-  readonly process: ProcessIdentity
-  readonly receive: (data: string | Uint8Array) => void
-  /** Sends what the process has not been sent, as far as it reads. */
-  readonly flush: () => void
-  readonly drained: () => void
-  readonly ping: () => void
-  readonly hangUp: (code: number, reason: string) => void
-  readonly closed: () => void
-}
-
 /** From the upgrade until `hello`. */
 const helloTimeoutMs = 10_000
 const policyViolation = 1008
 const tryAgainLater = 1013
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export class Connection {
+  readonly process: ProcessIdentity
+  readonly #deps: ConnectionDeps
+  readonly #socket: Socket
+  readonly #cancelHelloTimeout: Cancel
+  #phase: ConnectionPhase | "closed" = "awaiting_hello"
+  #sentUpTo = 0
+  #isBlocked = false
 
-export const createConnection = (
-  deps: ConnectionDeps,
-  process: ProcessIdentity,
-  socket: Socket,
-): Connection => {
-  const { store, journal, owner } = deps
-  const { sessionId } = process
-  let phase: ConnectionPhase | "closed" = "awaiting_hello"
-  let sentUpTo = 0
-  let blocked = false
-
-  const hangUp = (code: number, reason: string): void => {
-    if (phase === "closed") return
-    closed()
-    socket.close(code, reason)
-  }
-  const cancelHelloTimeout: Cancel = deps.ports.timers.after(helloTimeoutMs, () => {
-    if (phase === "awaiting_hello") hangUp(policyViolation, "no hello came")
-  })
-  const closed = (): void => {
-    phase = "closed"
-    cancelHelloTimeout()
+  constructor(deps: ConnectionDeps, process: ProcessIdentity, socket: Socket) {
+    this.process = process
+    this.#deps = deps
+    this.#socket = socket
+    this.#cancelHelloTimeout = deps.ports.timers.after(helloTimeoutMs, () => {
+      if (this.#phase === "awaiting_hello") this.hangUp(policyViolation, "no hello came")
+    })
   }
 
-  const send = (text: string): void => {
-    const sent = socket.send(text)
-    if (sent === -1) blocked = true
-    if (sent === 0) hangUp(tryAgainLater, "the connection takes no more")
-  }
-  const peer = () => {
-    const row = store.processes.get(sessionId)
-    return row?.generation === process.generation ? row : undefined
-  }
-  const acknowledge = (): void => {
-    if (phase === "open") send(`{"kind":"ack","ack":${peer()?.received ?? 0}}`)
-  }
-
-  const flush = (): void => {
-    while (phase === "open" && !blocked) {
-      const received = peer()?.received
-      const frames = received === undefined ? [] : store.processes.framesAfter(sessionId, sentUpTo)
-      if (frames.length === 0) return
-      for (const { seq, body } of frames) {
-        const text = owner.wire(process, body)
-        if (text === undefined) return
-        send(`{"kind":"frame","seq":${seq},"ack":${received},"body":${text}}`)
-        sentUpTo = seq
-        if (blocked || phase !== "open") return
-      }
-    }
-  }
-
-  /** Both or neither: the effect of the frame and the cursor that says it was applied. */
-  const apply = (seq: number, effect: () => void): void => {
+  receive(data: string | Uint8Array): void {
     try {
-      store.transaction(() => {
-        store.processes.setReceived(sessionId, seq)
-        effect()
-      })
-      acknowledge()
+      this.#take(data)
     } catch (error) {
-      journal.record({ event: "store_write_failed", during: "channel frame", message: messageOf(error) })
-      hangUp(tryAgainLater, "the frame could not be stored")
+      this.#storeFailed("channel", error)
     }
   }
 
-  const open = (replayAfter: number): void => {
-    phase = "open"
-    cancelHelloTimeout()
-    sentUpTo = replayAfter
-    store.transaction(() => store.processes.acknowledge(sessionId, replayAfter))
-    const received = peer()?.received ?? 0
-    journal.record({ event: "channel_connected", ...process, received })
-    send(JSON.stringify({ kind: "welcome", protocol: channelProtocol, received }))
-    flush()
+  /** Sends what the process has not been sent, as far as it reads. */
+  flush(): void {
+    const { store } = this.#deps
+    while (this.#phase === "open" && !this.#isBlocked) {
+      const row = this.#peer()
+      const frames =
+        row === undefined ? [] : store.processes.framesAfter(this.process.sessionId, this.#sentUpTo)
+      if (row === undefined || frames.length === 0) return
+      if (!this.#sendFrames(frames, row.received)) return
+    }
   }
 
-  const perform = (move: ChannelMove): void => {
+  drained(): void {
+    this.#isBlocked = false
+    this.flush()
+  }
+
+  ping(): void {
+    if (this.#phase === "open") this.#send('{"kind":"ping"}')
+  }
+
+  hangUp(code: number, reason: string): void {
+    if (this.#phase === "closed") return
+    this.closed()
+    this.#socket.close(code, reason)
+  }
+
+  /** The socket is gone. */
+  closed(): void {
+    this.#phase = "closed"
+    this.#cancelHelloTimeout()
+  }
+
+  /** What the store knows of the process; `undefined` when it has been replaced. */
+  #peer(): ProcessRow | undefined {
+    const row = this.#deps.store.processes.get(this.process.sessionId)
+    return row?.generation === this.process.generation ? row : undefined
+  }
+
+  #take(data: string | Uint8Array): void {
+    const peer = this.#peer()
+    if (this.#phase === "closed") return
+    if (peer === undefined) {
+      this.hangUp(policyViolation, "this process has been replaced")
+      return
+    }
+    const decoded = decodeChannelUp(data)
+    if (decoded.kind === "invalid") this.#answerInvalid(peer, decoded)
+    else this.#perform(channelMove(this.#phase, peer, decoded.frame))
+  }
+
+  #perform(move: ChannelMove): void {
     switch (move.do) {
       case "welcome":
-        open(move.replayAfter)
-        return
+        this.#open(move.replayAfter)
+        break
       case "reject":
-        send(JSON.stringify({ kind: "reject", error: move.error }))
-        hangUp(policyViolation, move.error.code)
-        return
+        this.#send(JSON.stringify({ kind: "reject", error: move.error }))
+        this.hangUp(policyViolation, move.error.code)
+        break
       case "apply":
-        apply(move.seq, () => {
-          store.processes.acknowledge(sessionId, move.ack)
-          owner.apply(process, move.body)
+        this.#apply(move.seq, () => {
+          this.#acknowledged(move.ack)
+          this.#deps.owner.apply(this.process, move.body)
         })
-        return
+        break
       case "repeat":
-        store.processes.acknowledge(sessionId, move.ack)
-        acknowledge()
-        return
+        this.#acknowledged(move.ack)
+        this.#acknowledge()
+        break
       case "acknowledge":
-        store.processes.acknowledge(sessionId, move.ack)
-        return
+        this.#acknowledged(move.ack)
+        break
       case "pong":
-        send('{"kind":"pong"}')
-        return
+        this.#send('{"kind":"pong"}')
+        break
       case "note_refusal":
-        journal.record({ event: "channel_frame_invalid", ...process, message: move.message })
-        return
+        this.#noteInvalid(move.message)
+        break
       case "hang_up":
-        journal.record({ event: "channel_frame_invalid", ...process, message: move.reason })
-        hangUp(policyViolation, move.reason)
-        return
+        this.#noteInvalid(move.reason)
+        this.hangUp(policyViolation, move.reason)
+        break
       case "ignore":
-        return
+        break
       default:
         move satisfies never
     }
   }
 
-  /** CH3: the process is told, and a numbered frame that was next counts as received. */
-  const answerInvalid = (message: string, seq: number | undefined): void => {
-    journal.record({ event: "channel_frame_invalid", ...process, message })
-    send(JSON.stringify({ kind: "invalid", ...(seq === undefined ? {} : { seq }), message }))
-    if (phase === "open" && seq !== undefined && seq === (peer()?.received ?? 0) + 1)
-      apply(seq, () => undefined)
+  #open(replayAfter: number): void {
+    this.#phase = "open"
+    this.#cancelHelloTimeout()
+    this.#sentUpTo = replayAfter
+    this.#acknowledged(replayAfter)
+    const received = this.#peer()?.received ?? 0
+    this.#deps.journal.record({ event: "channel_connected", ...this.process, received })
+    this.#send(JSON.stringify({ kind: "welcome", protocol: channelProtocol, received }))
+    this.flush()
   }
 
-  const take = (data: string | Uint8Array): void => {
-    const known = peer()
-    if (phase === "closed") return
-    if (known === undefined) {
-      hangUp(policyViolation, "this process has been replaced")
+  /** Both or neither: the effect of the frame and the cursor that says it was applied. */
+  #apply(seq: number, effect: () => void): void {
+    const { store } = this.#deps
+    try {
+      store.transaction(() => {
+        store.processes.setReceived(this.process.sessionId, seq)
+        effect()
+      })
+    } catch (error) {
+      this.#storeFailed("channel frame", error)
       return
     }
-    const decoded = decodeChannelUp(data)
-    if (decoded.kind === "invalid") answerInvalid(decoded.message, decoded.seq)
-    else perform(channelMove(phase, known, decoded.frame))
+    this.#acknowledge()
   }
 
-  return {
-    process,
-    receive: (data) => {
-      try {
-        take(data)
-      } catch (error) {
-        journal.record({ event: "store_write_failed", during: "channel", message: messageOf(error) })
-        hangUp(tryAgainLater, "the frame could not be handled")
-      }
-    },
-    flush,
-    drained: () => {
-      blocked = false
-      flush()
-    },
-    ping: () => {
-      if (phase === "open") send('{"kind":"ping"}')
-    },
-    hangUp,
-    closed,
+  /** CH3: the process is told, and a numbered frame that was next counts as received. */
+  #answerInvalid(
+    peer: ProcessRow,
+    { message, seq }: { readonly message: string; readonly seq?: number },
+  ): void {
+    this.#noteInvalid(message)
+    this.#send(JSON.stringify({ kind: "invalid", ...(seq === undefined ? {} : { seq }), message }))
+    if (this.#phase === "open" && seq === peer.received + 1) this.#apply(seq, () => undefined)
+  }
+
+  #acknowledged(ack: number): void {
+    this.#deps.store.processes.acknowledge(this.process.sessionId, ack)
+  }
+
+  #acknowledge(): void {
+    if (this.#phase === "open") this.#send(`{"kind":"ack","ack":${this.#peer()?.received ?? 0}}`)
+  }
+
+  /** `false`: no more can be sent now. */
+  #sendFrames(frames: readonly Numbered<string>[], received: number): boolean {
+    for (const { seq, body } of frames) {
+      const text = this.#deps.owner.wire(this.process, body)
+      if (text === undefined) return false
+      this.#send(`{"kind":"frame","seq":${seq},"ack":${received},"body":${text}}`)
+      this.#sentUpTo = seq
+      if (this.#isBlocked || this.#phase !== "open") return false
+    }
+    return true
+  }
+
+  #send(text: string): void {
+    const sent = this.#socket.send(text)
+    if (sent === -1) this.#isBlocked = true
+    if (sent === 0) this.hangUp(tryAgainLater, "the connection takes no more")
+  }
+
+  #noteInvalid(message: string): void {
+    this.#deps.journal.record({ event: "channel_frame_invalid", ...this.process, message })
+  }
+
+  /** The process connects again and sends again what was not acknowledged. */
+  #storeFailed(during: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    this.#deps.journal.record({ event: "store_write_failed", during, message })
+    this.hangUp(tryAgainLater, "the frame could not be stored")
   }
 }

@@ -11,7 +11,7 @@ import type { SessionId } from "@computerd/protocol/ids"
 import { frameMaxBytes, sessionOrphanMs } from "@computerd/protocol/limits"
 import { within } from "../ports.ts"
 import type { ProcessIdentity } from "../process/identity.ts"
-import { type Connection, type ConnectionDeps, createConnection } from "./connection.ts"
+import { Connection, type ConnectionDeps } from "./connection.ts"
 import { bindInRange } from "./port.ts"
 import { findBySecret, presentedSecret } from "./secret.ts"
 
@@ -67,7 +67,7 @@ export const openChannelServer = (deps: ChannelServerDeps): Result<ChannelServer
 
   const accept = (socket: Bun.ServerWebSocket<SocketData>): void => {
     const { process } = socket.data
-    const connection = createConnection(deps, process, {
+    const connection = new Connection(deps, process, {
       send: (text) => socket.send(text),
       close: (code, reason) => socket.close(code, reason),
     })

@@ -90,6 +90,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     logs,
     frames,
     channelUrl: () => shell.channel().url,
+    supervisor,
     flush,
     stopping: (process) => disconnect(process, "shutting_down"),
     exited: (process) => {
@@ -132,7 +133,7 @@ const stopRuns = async (timers: Timers, runs: Runs, deadlineMs: number): Promise
   await within(timers, deadlineMs, Promise.all(living.map((run) => run.ended)))
   return runs
     .all()
-    .map(({ identity, pid }) => `the process of ${identity.sessionId} (pid ${pid() ?? "unknown"}) lives on`)
+    .map(({ identity, pid }) => `the process of ${identity.sessionId} (pid ${pid ?? "unknown"}) lives on`)
 }
 
 const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>

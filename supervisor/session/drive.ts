@@ -47,7 +47,7 @@ export const createDrive = (deps: DriveDeps): ((sessionId: SessionId) => void) =
   const step = (row: SessionRow): void => {
     const { sessionId } = row
     const run = runs.get(sessionId)
-    const next = nextStep({ row, process: run?.state().kind ?? "none", supervisor: deps.supervisor() })
+    const next = nextStep({ row, process: run?.state.kind ?? "none", supervisor: deps.supervisor() })
     switch (next.do) {
       case "nothing":
         deps.flush(sessionId)

@@ -23,38 +23,22 @@ import { killTree } from "../process/tree.ts"
 
 export type ExitedState = Extract<ProcessState, { readonly kind: "exited" }>
 
-export interface RunLimits {
-  /** From spawn until the channel says ready. */
-  readonly startTimeoutMs: number
-}
-
 export interface RunDeps {
   readonly ports: Ports
   readonly journal: Journal
   readonly identity: ProcessIdentity
   readonly marker: string
   readonly cgroup: string | undefined
-  readonly limits: RunLimits
+  /** From spawn until the channel says ready. */
+  readonly startTimeoutMs: number
   readonly bundle: () => Promise<Result<string>>
   readonly spawn: (bundlePath: string) => Result<SpawnedProcess>
   /** Makes it durable which process this is. */
   readonly spawned: (stamp: ProcessStamp) => void
   /** Asks the process to end by itself within the time. */
   readonly askToEnd: (graceMs: number) => void
-  readonly stopping: (cause: StopCause) => void
+  readonly stopping: () => void
   readonly exited: (state: ExitedState) => void
-}
-
-export interface Run {
-  readonly identity: ProcessIdentity
-  readonly state: () => ProcessState
-  readonly pid: () => number | undefined
-  /** What the channel said, and Turns given. */
-  readonly handle: (event: ProcessEvent) => void
-  /** The Turn must have ended by then, or the process is. */
-  readonly limitTurn: (turnId: TurnId, graceMs: number) => void
-  readonly end: (cause: StopCause, graceMs: number) => void
-  readonly ended: Promise<void>
 }
 
 /** A process that reported its failure ends by itself at once. */
@@ -69,125 +53,150 @@ const remainsMs = 1000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export const startRun = (deps: RunDeps): Run => {
-  const { ports, journal, identity } = deps
-  let state: ProcessState = initialState
-  let stamp: ProcessStamp | undefined
-  let cancelStart: Cancel = () => undefined
-  let cancelTurnLimit: Cancel = () => undefined
-  let cancelStop: Cancel = () => undefined
-  let killing: Promise<unknown> = Promise.resolve()
-  const startedMs = ports.clock.monotonicMs()
-  const abandoned = Promise.withResolvers<"abandoned">()
-  const ended = Promise.withResolvers<void>()
+const nothing: Cancel = () => undefined
 
-  const tree = () => ({ root: stamp, marker: deps.marker, cgroup: deps.cgroup })
+/** Lives from its making on. */
+export class Run {
+  readonly identity: ProcessIdentity
+  readonly ended: Promise<void>
+  readonly #deps: RunDeps
+  readonly #startedMs: number
+  readonly #abandoned = Promise.withResolvers<"abandoned">()
+  #state: ProcessState = initialState
+  #stamp: ProcessStamp | undefined
+  #cancelStart = nothing
+  #cancelTurnLimit = nothing
+  #cancelStop = nothing
+  #killing: Promise<unknown> = Promise.resolve()
 
-  const kill = async (cause: string, limitMs: number): Promise<readonly number[]> => {
-    const { killed, survivors } = await killTree(ports, tree(), limitMs)
-    if (killed > 0) journal.record({ event: "tree_killed", ...identity, cause, survivors })
-    return survivors
+  constructor(deps: RunDeps) {
+    this.identity = deps.identity
+    this.#deps = deps
+    this.#startedMs = deps.ports.clock.monotonicMs()
+    this.ended = this.#live()
+      .catch((error: unknown): ExitReason => ({ kind: "spawn_failed", message: messageOf(error) }))
+      .then((reason) => this.#finish(reason))
+      .catch((error: unknown) => this.#taskFailed(error))
+  }
+
+  get state(): ProcessState {
+    return this.#state
+  }
+
+  get pid(): number | undefined {
+    return this.#state.kind === "exited" ? undefined : this.#stamp?.pid
+  }
+
+  /** What the channel said, and Turns given. */
+  handle(event: ProcessEvent): void {
+    this.#move(event, event.kind === "failed" ? failedExitMs : 0)
+  }
+
+  /** The Turn must have ended by then, or the process is. */
+  limitTurn(turnId: TurnId, graceMs: number): void {
+    this.#cancelTurnLimit()
+    this.#cancelTurnLimit = this.#after(graceMs, () =>
+      this.#move({ kind: "cancel_expired", turnId, afterMs: graceMs }, 0),
+    )
+  }
+
+  end(cause: StopCause, graceMs: number): void {
+    this.#move({ kind: "stop", cause }, graceMs)
+  }
+
+  async #live(): Promise<ExitReason> {
+    const bundle = await Promise.race([this.#deps.bundle(), this.#abandoned.promise])
+    if (bundle === "abandoned") return { kind: "shutdown" }
+    if (!bundle.ok) return { kind: "spawn_failed", message: bundle.error.message }
+    const spawned = this.#deps.spawn(bundle.value)
+    if (!spawned.ok) return { kind: "spawn_failed", message: spawned.error.message }
+    this.#watch(spawned.value.stamp)
+    return await spawned.value.exited
+  }
+
+  /** RN1 */
+  #watch(stamp: ProcessStamp): void {
+    const { journal, startTimeoutMs } = this.#deps
+    this.#stamp = stamp
+    journal.record({ event: "process_spawned", ...this.identity, pid: stamp.pid })
+    this.#cancelStart = this.#after(startTimeoutMs, () =>
+      this.#move({ kind: "start_expired", afterMs: startTimeoutMs }, 0),
+    )
+    try {
+      this.#deps.spawned(stamp)
+    } catch (error) {
+      const message = `the process could not be recorded: ${messageOf(error)}`
+      this.end({ kind: "spawn_failed", message }, 0)
+    }
+  }
+
+  #move(event: ProcessEvent, graceMs: number): void {
+    const before = this.#state
+    const next = transition(before, event)
+    if (next === undefined) return
+    this.#state = next
+    if (next.kind === "stopping" && before.kind !== "stopping") this.#beginStop(next.cause, graceMs)
+    if (next.kind === "ready") this.#cancelTurnLimit()
+    if (next.kind === "ready" && before.kind === "starting") this.#becomeReady()
+  }
+
+  #becomeReady(): void {
+    const { ports, journal } = this.#deps
+    this.#cancelStart()
+    const afterMs = Math.round(ports.clock.monotonicMs() - this.#startedMs)
+    journal.record({ event: "process_ready", ...this.identity, afterMs })
+  }
+
+  #beginStop(cause: StopCause, graceMs: number): void {
+    this.#cancelStart()
+    this.#cancelTurnLimit()
+    this.#deps.journal.record({ event: "process_stopping", ...this.identity, cause: cause.kind })
+    this.#deps.stopping()
+    if (this.#stamp === undefined) {
+      this.#abandoned.resolve("abandoned")
+      return
+    }
+    const isGentle = cause.kind === "shutdown"
+    if (isGentle) this.#deps.askToEnd(graceMs)
+    this.#killAfter(isGentle ? graceMs + exitMarginMs : graceMs, cause.kind)
+  }
+
+  #killAfter(delayMs: number, cause: string): void {
+    if (delayMs === 0) this.#killUntilGone(cause)
+    else this.#cancelStop = this.#after(delayMs, () => this.#killUntilGone(cause))
   }
 
   /** Goes on until the kernel reports the exit: a process in an uninterruptible wait dies late. */
-  const killUntilGone = async (cause: string): Promise<void> => {
-    const round = kill(cause, killRoundMs)
-    killing = round.catch(() => undefined)
-    const survivors = await round
-    if (survivors.length > 0 && state.kind !== "exited")
-      cancelStop = ports.timers.after(killAgainMs, () => inBackground(killUntilGone(cause)))
+  #killUntilGone(cause: string): void {
+    const round = this.#kill(cause, killRoundMs).then((survivors) => {
+      if (survivors.length > 0 && this.#state.kind !== "exited") this.#killAfter(killAgainMs, cause)
+    })
+    this.#killing = round.catch((error: unknown) => this.#taskFailed(error))
   }
 
-  const inBackground = (work: Promise<void>): void => {
-    work.catch((error: unknown) =>
-      journal.record({ event: "session_task_failed", task: "process", message: messageOf(error) }),
-    )
+  async #kill(cause: string, limitMs: number): Promise<readonly number[]> {
+    const { ports, journal, marker, cgroup } = this.#deps
+    const { killed, survivors } = await killTree(ports, { root: this.#stamp, marker, cgroup }, limitMs)
+    if (killed > 0) journal.record({ event: "tree_killed", ...this.identity, cause, survivors })
+    return survivors
   }
 
-  const beginStop = (cause: StopCause, graceMs: number): void => {
-    cancelStart()
-    cancelTurnLimit()
-    journal.record({ event: "process_stopping", ...identity, cause: cause.kind })
-    deps.stopping(cause)
-    if (stamp === undefined) {
-      abandoned.resolve("abandoned")
-      return
-    }
-    const gentle = cause.kind === "shutdown"
-    if (gentle) deps.askToEnd(graceMs)
-    const waitsMs = gentle ? graceMs + exitMarginMs : graceMs
-    if (waitsMs === 0) inBackground(killUntilGone(cause.kind))
-    else cancelStop = ports.timers.after(waitsMs, () => inBackground(killUntilGone(cause.kind)))
+  /** RN2 */
+  async #finish(reason: ExitReason): Promise<void> {
+    this.#cancelStart()
+    this.#cancelTurnLimit()
+    this.#cancelStop()
+    await this.#killing
+    if (this.#stamp !== undefined) await this.#kill("remains", remainsMs)
+    this.#move({ kind: "died", reason }, 0)
+    if (this.#state.kind === "exited") this.#deps.exited(this.#state)
   }
 
-  const move = (event: ProcessEvent, graceMs: number): void => {
-    const next = transition(state, event)
-    if (next === undefined) return
-    const before = state.kind
-    state = next
-    if (next.kind === "stopping" && before !== "stopping") beginStop(next.cause, graceMs)
-    if (next.kind === "ready") cancelTurnLimit()
-    if (before === "starting" && next.kind === "ready") {
-      cancelStart()
-      const afterMs = Math.round(ports.clock.monotonicMs() - startedMs)
-      journal.record({ event: "process_ready", ...identity, afterMs })
-    }
+  #after(delayMs: number, fire: () => void): Cancel {
+    return this.#deps.ports.timers.after(delayMs, fire)
   }
 
-  const finish = async (reason: ExitReason): Promise<void> => {
-    cancelStart()
-    cancelTurnLimit()
-    cancelStop()
-    await killing
-    if (stamp !== undefined) await kill("remains", remainsMs)
-    move({ kind: "died", reason }, 0)
-    if (state.kind === "exited") deps.exited(state)
-    ended.resolve()
-  }
-
-  const watch = async (child: SpawnedProcess): Promise<ExitReason> => {
-    stamp = child.stamp
-    journal.record({ event: "process_spawned", ...identity, pid: stamp.pid })
-    const { startTimeoutMs } = deps.limits
-    cancelStart = ports.timers.after(startTimeoutMs, () =>
-      move({ kind: "start_expired", afterMs: startTimeoutMs }, 0),
-    )
-    try {
-      deps.spawned(child.stamp)
-    } catch (error) {
-      const message = `the process could not be recorded: ${messageOf(error)}`
-      move({ kind: "stop", cause: { kind: "spawn_failed", message } }, 0)
-    }
-    return child.exited
-  }
-
-  const live = async (): Promise<ExitReason> => {
-    const bundle = await Promise.race([deps.bundle(), abandoned.promise])
-    if (bundle === "abandoned") return { kind: "shutdown" }
-    if (!bundle.ok) return { kind: "spawn_failed", message: bundle.error.message }
-    const spawned = deps.spawn(bundle.value)
-    if (!spawned.ok) return { kind: "spawn_failed", message: spawned.error.message }
-    return await watch(spawned.value)
-  }
-
-  inBackground(
-    live()
-      .catch((error: unknown): ExitReason => ({ kind: "spawn_failed", message: messageOf(error) }))
-      .then(finish),
-  )
-
-  return {
-    identity,
-    state: () => state,
-    pid: () => (state.kind === "exited" ? undefined : stamp?.pid),
-    handle: (event) => move(event, event.kind === "failed" ? failedExitMs : 0),
-    limitTurn: (turnId, graceMs) => {
-      cancelTurnLimit()
-      cancelTurnLimit = ports.timers.after(graceMs, () =>
-        move({ kind: "cancel_expired", turnId, afterMs: graceMs }, 0),
-      )
-    },
-    end: (cause, graceMs) => move({ kind: "stop", cause }, graceMs),
-    ended: ended.promise,
+  #taskFailed(error: unknown): void {
+    this.#deps.journal.record({ event: "session_task_failed", task: "process", message: messageOf(error) })
   }
 }

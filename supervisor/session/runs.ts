@@ -1,32 +1,29 @@
 /**
- * The living runs of this Computer, one for each Session at most: starts them with their generation durable first,
- * and writes down their ends.
+ * The living runs of this Computer, one for each Session at most, and the writing down of their ends.
  *
- * RS1 generation before start: the next number is on disk before anything is spawned under it
- * RS2 a run leaves the table only as itself: a late exit cannot evict its successor
+ * RS1 a run leaves the table only as itself: a late exit cannot evict its successor
  */
-import { join } from "node:path"
-import type { SessionBootstrap } from "@computerd/protocol/channel"
 import type { SupervisorConfiguration } from "@computerd/protocol/configuration"
-import { Generation, type SessionId } from "@computerd/protocol/ids"
+import type { SessionId } from "@computerd/protocol/ids"
 import { sessionStartTimeoutMs } from "@computerd/protocol/limits"
 import type { LinkEvent } from "@computerd/protocol/link"
 import type { Bundles } from "../bundle/bundles.ts"
-import { newSecret, secretHash } from "../channel/secret.ts"
+import { newSecret } from "../channel/secret.ts"
 import type { Journal } from "../journal.ts"
 import type { Ports } from "../ports.ts"
-import { type Isolation, makeGroup } from "../process/cgroup.ts"
-import { sessionEnvironment, sessionMarker } from "../process/environment.ts"
-import type { ProcessIdentity } from "../process/identity.ts"
+import type { Isolation } from "../process/cgroup.ts"
+import { sessionMarker } from "../process/environment.ts"
+import type { ProcessIdentity, ProcessStamp } from "../process/identity.ts"
 import type { Logs } from "../process/logs.ts"
-import type { StopCause } from "../process/machine.ts"
 import { readBootId } from "../process/procfs.ts"
-import { spawnProcess } from "../process/spawn.ts"
 import type { Store } from "../store/open.ts"
 import type { SessionRow } from "../store/sessions.ts"
 import { recordExit } from "./exit.ts"
 import type { DownFrames } from "./frames.ts"
-import { type ExitedState, type Run, startRun } from "./run.ts"
+import { beginGeneration } from "./generation.ts"
+import { createLaunch } from "./launch.ts"
+import { type ExitedState, Run } from "./run.ts"
+import type { StepFacts } from "./step.ts"
 
 export interface RunsDeps {
   readonly ports: Ports
@@ -40,6 +37,7 @@ export interface RunsDeps {
   readonly channelUrl: () => string
   readonly emit: (event: LinkEvent) => void
   readonly startTimeoutMs?: number
+  readonly supervisor: () => StepFacts["supervisor"]
   /** There are new frames for the process. */
   readonly flush: (sessionId: SessionId) => void
   readonly stopping: (process: ProcessIdentity) => void
@@ -56,134 +54,90 @@ export interface Runs {
 /** A full disk must not make an exit unheard of: its record is tried again until it is written. */
 const recordAgainMs = 1000
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
 export const createRuns = (deps: RunsDeps): Runs => {
-  const { ports, store, journal, config, isolation } = deps
+  const { ports, store, journal } = deps
   const runs = new Map<SessionId, Run>()
   const bootId = readBootId()
-
-  const cgroupOf = ({ sessionId, generation }: ProcessIdentity): string | undefined =>
-    isolation.kind === "cgroup" ? join(isolation.directory, `${sessionId}-${generation}`) : undefined
-
-  /** RS1 */
-  const nextGeneration = (row: SessionRow, secret: string): ProcessIdentity =>
-    store.synced(() => {
-      const { sessionId } = row
-      const generation = Generation.parse(row.generation + 1)
-      const identity: ProcessIdentity = { sessionId, generation }
-      store.sessions.put({ ...row, generation })
-      store.processes.put({
-        ...identity,
-        secretHash: secretHash(secret),
-        pid: undefined,
-        startTime: undefined,
-        bootId,
-        cgroup: cgroupOf(identity),
-        startedAtMs: ports.clock.wallMs(),
-        received: 0,
-        sent: 0,
-      })
-      pushInitialize(row)
-      deps.emit({ type: "process_starting", ...identity })
-      return identity
-    })
-
-  const pushInitialize = ({ sessionId, assignment }: SessionRow): void => {
-    const { key, parent, deploymentId, recovery } = assignment
-    deps.frames.push(sessionId, {
-      type: "initialize",
-      context: {
-        session: {
-          id: sessionId,
-          ...(key === undefined ? {} : { key }),
-          ...(parent === undefined ? {} : { parent }),
-        },
-        computer: { id: config.computerId },
-        deployment: { id: deploymentId },
-        recovery,
-      },
-    })
+  const launch = createLaunch({ ...deps, bootId })
+  const generation = {
+    clock: ports.clock,
+    store,
+    computerId: deps.config.computerId,
+    bootId,
+    frames: deps.frames,
+    emit: deps.emit,
+    cgroupOf: launch.cgroupOf,
   }
 
-  const spawn = (identity: ProcessIdentity, bootstrap: SessionBootstrap) => {
-    const cgroup = cgroupOf(identity)
-    if (cgroup !== undefined) makeGroup(cgroup)
-    return spawnProcess({
-      command: config.sessionHost,
-      workingDirectory: config.workspace,
-      environment: sessionEnvironment({
-        own: ports.environment,
-        configured: config.environment,
-        markers: { HELMR_SESSION_ID: identity.sessionId, HELMR_COMPUTER_ID: config.computerId },
-      }),
-      cgroup,
-      output: deps.logs.open(identity),
-      bootstrap,
-      bootId,
-    })
+  const writeFailed = (during: string, error: unknown): void => {
+    const message = error instanceof Error ? error.message : String(error)
+    journal.record({ event: "store_write_failed", during, message })
   }
 
   const record = (run: Run, state: ExitedState): void => {
     const { identity } = run
     const { reason, turnId, expected } = state
     try {
-      store.transaction(() => recordExit({ store, emit: deps.emit }, { identity, reason, turnId, expected }))
+      store.transaction(() => recordExit(deps, { identity, reason, turnId, expected }))
     } catch (error) {
-      journal.record({ event: "store_write_failed", during: "process exit", message: messageOf(error) })
-      ports.timers.after(recordAgainMs, () => record(run, state))
-      return
+      writeFailed("process exit", error)
+      // A supervisor that ends leaves the rest to the next one, which finds the row of the process.
+      if (deps.supervisor() === "serving") {
+        ports.timers.after(recordAgainMs, () => record(run, state))
+        return
+      }
     }
     journal.record({ event: "process_exited", ...identity, reason, ...(turnId && { turnId }), expected })
+    forget(run)
+  }
+
+  /** RS1 */
+  const forget = (run: Run): void => {
+    const { identity } = run
     deps.logs.ended(identity)
-    if (runs.get(identity.sessionId) === run) runs.delete(identity.sessionId)
+    if (runs.get(identity.sessionId) !== run) return
+    runs.delete(identity.sessionId)
     deps.frames.forget(identity.sessionId)
     deps.exited(identity)
   }
 
-  const askToEnd = (identity: ProcessIdentity, graceMs: number): void => {
+  const askToEnd = ({ sessionId }: ProcessIdentity, graceMs: number): void => {
     try {
-      store.transaction(() => deps.frames.push(identity.sessionId, { type: "shutdown", graceMs }))
-      deps.flush(identity.sessionId)
+      store.transaction(() => deps.frames.push(sessionId, { type: "shutdown", graceMs }))
+      deps.flush(sessionId)
     } catch (error) {
       // The process is not asked, so the end of the grace will kill it.
-      journal.record({ event: "store_write_failed", during: "shutdown request", message: messageOf(error) })
+      writeFailed("shutdown request", error)
     }
   }
 
-  return {
-    get: (sessionId) => runs.get(sessionId),
-    all: () => [...runs.values()],
-    start: (row) => {
-      const secret = newSecret(ports.randomBytes)
-      const identity = nextGeneration(row, secret)
-      const { sessionId, assignment } = row
-      const run = startRun({
-        ports,
-        journal,
-        identity,
-        marker: sessionMarker(sessionId),
-        cgroup: cgroupOf(identity),
-        limits: { startTimeoutMs: deps.startTimeoutMs ?? sessionStartTimeoutMs },
-        bundle: () => deps.bundles.path(assignment.bundle),
-        spawn: (bundlePath) =>
-          spawn(identity, {
-            channelUrl: deps.channelUrl(),
-            secret,
-            ...identity,
-            bundlePath,
-            agent: assignment.agent,
-          }),
-        spawned: (stamp) =>
-          store.transaction(() => {
-            const known = store.processes.get(sessionId)
-            if (known?.generation === identity.generation) store.processes.put({ ...known, ...stamp })
-          }),
-        askToEnd: (graceMs) => askToEnd(identity, graceMs),
-        stopping: (_cause: StopCause) => deps.stopping(identity),
-        exited: (state) => record(run, state),
-      })
-      runs.set(sessionId, run)
-    },
+  const recordStamp = ({ sessionId, generation }: ProcessIdentity, stamp: ProcessStamp): void =>
+    store.transaction(() => {
+      const row = store.processes.get(sessionId)
+      if (row?.generation === generation) store.processes.put({ ...row, ...stamp })
+    })
+
+  const start = (row: SessionRow): void => {
+    const secret = newSecret(ports.randomBytes)
+    const identity = beginGeneration(generation, row, secret)
+    const { bundle, agent } = row.assignment
+    const run = new Run({
+      ports,
+      journal,
+      identity,
+      marker: sessionMarker(row.sessionId),
+      cgroup: launch.cgroupOf(identity),
+      startTimeoutMs: deps.startTimeoutMs ?? sessionStartTimeoutMs,
+      bundle: () => deps.bundles.path(bundle),
+      spawn: (bundlePath) =>
+        launch.spawn(identity, { channelUrl: deps.channelUrl(), secret, ...identity, bundlePath, agent }),
+      spawned: (stamp) => recordStamp(identity, stamp),
+      askToEnd: (graceMs) => askToEnd(identity, graceMs),
+      stopping: () => deps.stopping(identity),
+      exited: (state) => record(run, state),
+    })
+    runs.set(row.sessionId, run)
   }
+
+  return { get: (sessionId) => runs.get(sessionId), all: () => [...runs.values()], start }
 }

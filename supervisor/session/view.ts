@@ -7,7 +7,7 @@ import type { Run } from "./run.ts"
 import type { SessionView } from "./sessions.ts"
 
 const stateOf = (row: SessionRow, run: Run | undefined): SessionState => {
-  if (run !== undefined) return run.state().kind
+  if (run !== undefined) return run.state.kind
   return row.lastExit === undefined ? "assigned" : "exited"
 }
 
@@ -23,7 +23,7 @@ export const viewOf = (
     assignment: row.assignment,
     state,
     generation: row.generation,
-    pid: run?.pid(),
+    pid: run?.pid,
     turn: isGiven && row.turn ? { id: row.turn.data.id, startedAtMs: row.turn.atMs } : undefined,
     held: holding(row.assignment.holds).kind === "held",
     shuttingDown: supervisor === "ending" || state === "stopping",
@@ -33,7 +33,7 @@ export const viewOf = (
 
 export const livingProcesses = (runs: readonly Run[]): readonly LivingProcess[] =>
   runs.flatMap((run): LivingProcess[] => {
-    const state = run.state()
+    const state = run.state
     if (state.kind === "exited") return []
     const turn = "turnId" in state && state.turnId !== undefined ? { turnId: state.turnId } : {}
     return [{ ...run.identity, state: state.kind, ...turn }]

@@ -12,10 +12,7 @@ import { createSessions } from "@computerd/supervisor/session/create"
 import type { Sessions, SessionsDeps } from "@computerd/supervisor/session/sessions"
 import { openStore, type Store } from "@computerd/supervisor/store/open"
 
-export const scriptedHost: readonly string[] = [
-  process.execPath,
-  join(import.meta.dir, "programs/scripted.ts"),
-]
+const scriptedHost: readonly string[] = [process.execPath, join(import.meta.dir, "programs/scripted.ts")]
 
 export const ports: Ports = systemPorts(process.env)
 

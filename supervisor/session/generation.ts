@@ -1,0 +1,61 @@
+/**
+ * Begins the next generation of a Session.
+ *
+ * GE1 generation before start: its number, the hash of its secret and its first frame are on disk before anything
+ *     is spawned under it
+ */
+import type { SessionContextData } from "@computerd/protocol/channel"
+import { type ComputerId, Generation } from "@computerd/protocol/ids"
+import type { LinkEvent, SessionAssignment } from "@computerd/protocol/link"
+import { secretHash } from "../channel/secret.ts"
+import type { Clock } from "../ports.ts"
+import type { ProcessIdentity } from "../process/identity.ts"
+import type { Store } from "../store/open.ts"
+import type { SessionRow } from "../store/sessions.ts"
+import type { DownFrames } from "./frames.ts"
+
+export interface GenerationDeps {
+  readonly clock: Clock
+  readonly store: Store
+  readonly computerId: ComputerId
+  readonly bootId: string
+  readonly frames: Pick<DownFrames, "push">
+  readonly emit: (event: LinkEvent) => void
+  readonly cgroupOf: (process: ProcessIdentity) => string | undefined
+}
+
+const contextOf = (assignment: SessionAssignment, computerId: ComputerId): SessionContextData => {
+  const { sessionId, key, parent, deploymentId, recovery } = assignment
+  return {
+    session: {
+      id: sessionId,
+      ...(key === undefined ? {} : { key }),
+      ...(parent === undefined ? {} : { parent }),
+    },
+    computer: { id: computerId },
+    deployment: { id: deploymentId },
+    recovery,
+  }
+}
+
+/** GE1 */
+export const beginGeneration = (deps: GenerationDeps, row: SessionRow, secret: string): ProcessIdentity =>
+  deps.store.synced(() => {
+    const { sessionId, assignment } = row
+    const identity = { sessionId, generation: Generation.parse(row.generation + 1) }
+    deps.store.sessions.put({ ...row, generation: identity.generation })
+    deps.store.processes.put({
+      ...identity,
+      secretHash: secretHash(secret),
+      pid: undefined,
+      startTime: undefined,
+      bootId: deps.bootId,
+      cgroup: deps.cgroupOf(identity),
+      startedAtMs: deps.clock.wallMs(),
+      received: 0,
+      sent: 0,
+    })
+    deps.frames.push(sessionId, { type: "initialize", context: contextOf(assignment, deps.computerId) })
+    deps.emit({ type: "process_starting", ...identity })
+    return identity
+  })
