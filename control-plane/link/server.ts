@@ -72,6 +72,8 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
     Bun.serve<SocketData>({
       ...deps.listen,
       development: false,
+      // Else a second server would bind the same port and take half of the connections.
+      reusePort: false,
       idleTimeout: idleTimeoutSeconds,
       error: () => refusal(500, "internal error"),
       fetch: (request, server) => {
