@@ -36,7 +36,7 @@ const exit = process.exit.bind(process)
 const unfinished = (): void =>
   write(file, {
     ok: false,
-    message: "The program ended its process, or waited for ever, while it was loading.",
+    message: "The program ended its process while it was loading.",
   })
 process.on("exit", unfinished)
 const description = await describe(resolve(bundle))

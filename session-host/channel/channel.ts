@@ -144,12 +144,12 @@ export class Channel {
   }
 
   #welcome(socket: WebSocket, frame: { readonly protocol: number; readonly received: number }): void {
-    const { lastSent } = this.#conversation
+    const { lastSent, acknowledged } = this.#conversation
     if (frame.protocol !== spokenProtocol) {
       const message = `the supervisor speaks Session channel ${frame.protocol}, this process ${spokenProtocol}; upgrade the older side`
       this.#end({ kind: "rejected", error: { code: "unsupported_protocol", message } })
-    } else if (frame.received > lastSent) {
-      const message = `the supervisor has frame ${frame.received}, but ${lastSent} were sent`
+    } else if (frame.received > lastSent || frame.received < acknowledged) {
+      const message = `the supervisor has frame ${frame.received}; ${lastSent} were sent and ${acknowledged} acknowledged`
       this.#end({ kind: "broken", message })
     } else {
       this.#attach(socket, frame.received)
@@ -161,17 +161,17 @@ export class Channel {
     this.#phase = { kind: "attached", socket }
     this.#failures = 0
     this.#writeAfter(socket, received)
-    this.#acknowledged(received)
+    this.#acknowledged(socket, received)
   }
 
   #accept(socket: WebSocket, frame: ChannelDownFrame): void {
     switch (frame.kind) {
       case "frame":
-        this.#acknowledged(frame.ack)
+        this.#acknowledged(socket, frame.ack)
         this.#take(socket, frame.seq, frame.body)
         break
       case "ack":
-        this.#acknowledged(frame.ack)
+        this.#acknowledged(socket, frame.ack)
         break
       case "ping":
         write(socket, { kind: "pong" })
@@ -210,8 +210,11 @@ export class Channel {
     write(socket, seq === undefined ? { kind: "invalid", message } : { kind: "invalid", seq, message })
   }
 
-  #acknowledged(seq: number): void {
-    this.#conversation.acknowledge(seq)
+  #acknowledged(socket: WebSocket, seq: number): void {
+    if (!this.#conversation.acknowledge(seq)) {
+      this.#refuse(socket, `acknowledges frame ${seq}, which was never sent`)
+      return
+    }
     this.#deps.acknowledged(seq)
     if (this.#conversation.unacknowledged === 0) this.#flushes.settle(true)
   }

@@ -10,6 +10,7 @@ export type UpFrame = Extract<ChannelUpFrame, { readonly kind: "frame" | "ack" }
 export class Conversation {
   readonly #outbound = outboundFrames<ChannelUp>()
   #received = 0
+  #acknowledged = 0
   #ackOwed = false
 
   /** The last down frame that was applied. */
@@ -19,6 +20,11 @@ export class Conversation {
 
   get lastSent(): number {
     return this.#outbound.lastSeq()
+  }
+
+  /** The last up frame that the supervisor is known to have. */
+  get acknowledged(): number {
+    return this.#acknowledged
   }
 
   get unacknowledged(): number {
@@ -37,8 +43,12 @@ export class Conversation {
     return frames.map((frame) => ({ kind: "frame", ...frame, ack: this.#received }))
   }
 
-  acknowledge(seq: number): void {
+  /** False when `seq` was never sent. */
+  acknowledge(seq: number): boolean {
+    if (seq > this.lastSent) return false
+    this.#acknowledged = Math.max(this.#acknowledged, seq)
     this.#outbound.acknowledge(seq)
+    return true
   }
 
   /** What to do with down frame `seq`; one that is to be applied counts as received from here on. */

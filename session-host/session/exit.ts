@@ -14,4 +14,4 @@ export const exitCodes = {
 } as const
 
 /** For the last frames of a process that ends. */
-export const lastFramesMs = 5_000
+export const lastFramesMs = 2_000

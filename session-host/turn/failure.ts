@@ -17,7 +17,10 @@ const bounded = (text: string): string =>
 const wordsOf = (thrown: unknown): string => {
   if (thrown instanceof HelmrError) return `${thrown.code}: ${thrown.message}`
   if (thrown instanceof Error) return thrown.message === "" ? thrown.name : thrown.message
-  return typeof thrown === "string" ? thrown : `threw ${Bun.inspect(thrown, { depth: 1 })}`
+  if (typeof thrown === "string") return thrown
+  const message: unknown =
+    typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, "message") : undefined
+  return typeof message === "string" ? message : `threw ${Bun.inspect(thrown, { depth: 1, compact: true })}`
 }
 
 /** One bounded text for whatever was thrown; never a stack, and never an exception of its own. */

@@ -52,7 +52,8 @@ class Copier {
         return value
       case "number":
         this.#spend(1)
-        return Number.isFinite(value) ? value : this.#refuse(String(value))
+        // Adding 0 makes 0 of -0.
+        return Number.isFinite(value) ? value + 0 : this.#refuse(String(value))
       case "boolean":
         this.#spend(4)
         return value

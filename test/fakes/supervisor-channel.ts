@@ -156,7 +156,8 @@ export class FakeSupervisor {
     const decoded = decodeChannelUp(data)
     if (decoded.kind === "invalid") {
       this.problems.push(decoded.message)
-      return this.#wake()
+      this.#wake()
+      return
     }
     this.frames.push(decoded.frame)
     this.onFrame(decoded.frame)
@@ -176,7 +177,8 @@ export class FakeSupervisor {
         return
       case "frame":
         memory.outbound.acknowledge(frame.ack)
-        return this.#take(socket, frame.seq, frame.body)
+        this.#take(socket, frame.seq, frame.body)
+        return
       case "ack":
         memory.outbound.acknowledge(frame.ack)
         return

@@ -8,7 +8,7 @@ import { type Generation, idSource, type SessionId, type TurnId } from "@compute
 import { FakeSupervisor, type FakeSupervisorOptions, type Memory } from "../fakes/supervisor-channel.ts"
 
 export const newId = idSource(() => Bun.randomUUIDv7())
-const repository = join(import.meta.dir, "../..")
+export const repository = join(import.meta.dir, "../..")
 export const hostMain = join(repository, "session-host/main.ts")
 
 /** Bundles `source` as publication does; it may import `@helmr/sdk`. */
@@ -57,6 +57,10 @@ export interface HostOptions {
   readonly main?: string
   readonly supervisor?: Partial<FakeSupervisorOptions>
   readonly secret?: string
+  /** Writes the bootstrap in two pieces and more after it. */
+  readonly pieces?: boolean
+  /** `closed`: the reading ends of standard output and error are closed at once. */
+  readonly output?: "read" | "closed"
 }
 
 export class HostProcess {
@@ -87,10 +91,27 @@ export class HostProcess {
       bundlePath,
       agent: options.agent ?? "worker",
     }
-    this.child.stdin.write(`${JSON.stringify(bootstrap)}\n`)
-    void this.child.stdin.end()
-    this.stdout = new Response(this.child.stdout).text()
-    this.stderr = new Response(this.child.stderr).text()
+    void this.#bootstrap(`${JSON.stringify(bootstrap)}\n`, options.pieces ?? false)
+    if (options.output === "closed") {
+      this.stdout = this.child.stdout.cancel().then(() => "")
+      this.stderr = this.child.stderr.cancel().then(() => "")
+    } else {
+      this.stdout = new Response(this.child.stdout).text()
+      this.stderr = new Response(this.child.stderr).text()
+    }
+  }
+
+  async #bootstrap(line: string, pieces: boolean): Promise<void> {
+    const { stdin } = this.child
+    if (pieces) {
+      stdin.write(line.slice(0, 40))
+      await stdin.flush()
+      await Bun.sleep(20)
+      stdin.write(`${line.slice(40)}and more\n`)
+    } else {
+      stdin.write(line)
+    }
+    await stdin.end()
   }
 
   /** Sends `initialize` and waits for `ready`. */

@@ -1,0 +1,86 @@
+import { expect, test } from "bun:test"
+import { join } from "node:path"
+import { agent, HelmrError, image, source, template } from "@helmr/sdk"
+import { definition } from "@helmr/sdk/definition"
+
+const computer = template({ id: "c", image: image("c"), resources: { cpu: 1, memory: "1GiB" } })
+
+test("an image is immutable: each call in the chain makes a new one", () => {
+  const base = image("worker").from("debian:12")
+  const one = base.copy(source.directory("a"), "/a")
+  const two = base.copy(source.directory("b"), "/b").workdir("/b")
+  expect(base.steps).toEqual([{ kind: "from", reference: "debian:12" }])
+  expect(one.steps.map((step) => step.kind)).toEqual(["from", "copy"])
+  expect(two.steps.map((step) => step.kind)).toEqual(["from", "copy", "workdir"])
+  for (const value of [base, one, two, ...two.steps, two.steps]) expect(Object.isFrozen(value)).toBe(true)
+})
+
+test("source.directory respects .gitignore unless told otherwise", () => {
+  expect(source.directory(".")).toMatchObject({ path: ".", gitignore: true, exclude: [] })
+  expect(source.directory("/x", { gitignore: false, exclude: ["*.log"] })).toMatchObject({
+    path: "/x",
+    gitignore: false,
+    exclude: ["*.log"],
+  })
+})
+
+test("definitions are branded by a registered symbol and frozen", () => {
+  const one = agent({ id: "a", template: computer, turn() {} })
+  expect(Symbol.keyFor(definition)).toBe("helmr.definition")
+  expect([one, computer, image("x"), source.directory(".")].map((value) => value[definition])).toEqual([
+    "agent",
+    "template",
+    "image",
+    "directory",
+  ])
+  expect(Object.isFrozen(one) && Object.isFrozen(computer)).toBe(true)
+  expect(one.template).toBe(computer)
+})
+
+test("authoring judges nothing at run time", () => {
+  const make = agent as unknown as (spec: unknown) => object
+  const makeTemplate = template as unknown as (spec: unknown) => object
+  for (const spec of [undefined, null, {}, { id: 5, surplus: true }, { template: "x", turn: 7 }]) {
+    expect(make(spec)).toMatchObject({ ...(spec ?? {}) })
+    expect(makeTemplate(spec)).toMatchObject({ ...(spec ?? {}) })
+  }
+  expect(() =>
+    (source.directory as unknown as (...args: unknown[]) => unknown)(undefined, null),
+  ).not.toThrow()
+})
+
+test("an error of ours is recognised from another copy of the sdk", async () => {
+  const copy: { HelmrError: typeof HelmrError } = await import(
+    `${join(import.meta.dir, "../../sdk/error.ts")}?copy`
+  )
+  expect(copy.HelmrError).not.toBe(HelmrError)
+  const error = new copy.HelmrError({ code: "runtime_mcp_denied", message: "no", field: "allow" })
+  expect(error instanceof HelmrError).toBe(true)
+  expect(error).toMatchObject({
+    name: "HelmrError",
+    code: "runtime_mcp_denied",
+    message: "no",
+    field: "allow",
+  })
+  expect(new Error("no") instanceof HelmrError).toBe(false)
+})
+
+test("the sdk adds little to a program and brings no library", async () => {
+  const built = await Bun.build({
+    entrypoints: [join(import.meta.dir, "../../sdk/index.ts")],
+    target: "bun",
+    minify: true,
+  })
+  const text = await built.outputs[0]!.text()
+  expect(text.length).toBeLessThan(4_096)
+  expect(text).not.toContain("zod")
+})
+
+test("R26 R176 R234 the programs of the reference are definitions that publication would see", async () => {
+  const { coordinator } = await import("./programs/delegation.ts")
+  const runtimeMcp = await import("./programs/runtime-mcp.ts")
+  expect(coordinator[definition]).toBe("agent")
+  expect(runtimeMcp.observer.closeAfterIdle).toBe("10m")
+  // The third needs a package with a native binary; the compiler has checked it.
+  expect(await Bun.file(join(import.meta.dir, "programs/execution-policies.ts")).exists()).toBe(true)
+})

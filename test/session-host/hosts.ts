@@ -1,0 +1,23 @@
+/** Starts hosts for the tests of one file and ends them after each test. */
+import { afterEach } from "bun:test"
+import { type HostOptions, type HostProcess, program, startHost } from "./process.ts"
+
+export interface Hosts {
+  /** A host that runs `source`; not initialized yet. */
+  readonly start: (source: string, options?: HostOptions) => Promise<HostProcess>
+  /** A ready host whose Agent `worker` has this body. */
+  readonly worker: (body: string, before?: string) => Promise<HostProcess>
+}
+
+export const hosts = (): Hosts => {
+  const running: HostProcess[] = []
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((host) => host.end()))
+  })
+  const start = async (source: string, options?: HostOptions): Promise<HostProcess> => {
+    const host = await startHost(source, options)
+    running.push(host)
+    return host
+  }
+  return { start, worker: async (body, before) => (await start(program(body, before))).ready() }
+}
