@@ -226,6 +226,7 @@ export const createDaemon = async (options: DaemonOptions): Promise<Result<Daemo
     stateDirectory: config.stateDirectory,
     status: () => parts && readOwnStatus({ version, pid, startedAtMs, bootId, config, isolation, ...parts }),
     ready: () => parts?.link.status().state === "attached" && parts.lease.state().state === "held",
+    fault: (message) => journal.record({ event: "operator_fault", message }),
   })
   if (!operator.ok) return giveUp(operator.error)
   closers.push({ name: "operator socket", limitMs: closeMs, close: quietly(operator.value.close) })

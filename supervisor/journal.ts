@@ -134,6 +134,7 @@ export type DaemonJournalEvent =
   | { readonly event: "sessions_ending"; readonly cause: string }
   | { readonly event: "sessions_ended"; readonly failed: readonly string[] }
   | { readonly event: "operator_listening"; readonly socket: string }
+  | { readonly event: "operator_fault"; readonly message: string }
   | { readonly event: "unhandled_fault"; readonly message: string }
 
 export type JournalEvent =
@@ -195,6 +196,7 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   sessions_ending: "warn",
   sessions_ended: "info",
   operator_listening: "info",
+  operator_fault: "error",
   unhandled_fault: "error",
 }
 

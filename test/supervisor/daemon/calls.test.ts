@@ -56,11 +56,11 @@ const child = { sessionId: "ses_1", turnId: "trn_1", sequence: 1 }
 test("a call carries the Session, its generation and the presented scope to the control plane", async () => {
   computer.controlPlane.answer = () => ({ ok: true, value: child })
   const { failed, text } = await call(await connect(), "spawn", spawn("whole"))
-  expect([failed, JSON.parse(text)]).toEqual([false, child])
+  expect({ failed, value: JSON.parse(text) }).toEqual({ failed: false, value: child })
   const { request, epoch } = computer.controlPlane.count("admit").at(-1)!
-  expect(epoch).toBe(1)
-  expect(request).toMatchObject({ generation: 1, tool: "spawn", arguments: spawn("whole") })
-  expect(request.scope).toMatchObject({ kind: "finite" })
+  expect<number>(epoch).toBe(1)
+  expect<unknown>(request).toMatchObject({ generation: 1, tool: "spawn", arguments: spawn("whole") })
+  expect<unknown>(request.scope).toMatchObject({ kind: "finite" })
 })
 
 test("R44 R175 a call whose link breaks after the commit says so, and the same key gives the first outcome", async () => {
@@ -82,7 +82,7 @@ test("R44 R175 a call whose link breaks after the commit says so, and the same k
   computer.controlPlane.hooks.admit = undefined
   await computer.untilStatus(({ link }) => link.state === "attached")
   const again = await call(client, "spawn", spawn("cut"))
-  expect([again.failed, JSON.parse(again.text)]).toEqual([false, child])
+  expect({ failed: again.failed, value: JSON.parse(again.text) }).toEqual({ failed: false, value: child })
   expect(decided).toBe(1)
 })
 
@@ -94,7 +94,10 @@ test("R173 with the link down a mutation is refused at once and a wait keeps its
   expect(refused.text).toStartWith("admission_unavailable: ")
   const startedAt = performance.now()
   const waited = await call(client, "wait_turn", { sessionId: session(), turnId: turn(), timeoutMs: 300 })
-  expect([waited.failed, JSON.parse(waited.text)]).toEqual([false, { status: "timeout" }])
+  expect({ failed: waited.failed, value: JSON.parse(waited.text) }).toEqual({
+    failed: false,
+    value: { status: "timeout" },
+  })
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(295)
   computer.controlPlane.up(port)
 })
