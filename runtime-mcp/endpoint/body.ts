@@ -10,28 +10,33 @@ export type Body =
   /** The peer went away or broke the encoding of the transfer: nobody is there to be told. */
   | { readonly kind: "lost" }
 
+const lost: Body = { kind: "lost" }
+
 const decoded = (bytes: Buffer): Body =>
   isUtf8(bytes) ? { kind: "text", text: bytes.toString("utf8") } : { kind: "not_text" }
 
 /** Chunked: the length is known only at the end, so it is counted as it comes. */
-const counted = async (stream: ReadableStream<Uint8Array>): Promise<Buffer | undefined> => {
+const counted = async (stream: ReadableStream<Uint8Array>): Promise<Body> => {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of stream) {
     length += chunk.byteLength
-    if (length > mcpRequestBodyMaxBytes) return undefined
+    if (length > mcpRequestBodyMaxBytes) return { kind: "too_large" }
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks, length)
+  return decoded(Buffer.concat(chunks, length))
 }
 
-export const readBody = async (request: Request): Promise<Body> => {
-  try {
-    if (request.headers.get("content-length") !== null || request.body === null)
-      return decoded(Buffer.from(await request.arrayBuffer()))
-    const bytes = await counted(request.body)
-    return bytes === undefined ? { kind: "too_large" } : decoded(bytes)
-  } catch {
-    return { kind: "lost" }
+/** Hands the body over once, by a call and not by one more promise: this is on every request's way. */
+export const readBody = (request: Request, receive: (body: Body) => void): void => {
+  const declared = request.headers.get("content-length") !== null
+  const stream = declared ? null : request.body
+  if (stream !== null) {
+    counted(stream).then(receive, () => receive(lost))
+    return
   }
+  request.arrayBuffer().then(
+    (bytes) => receive(decoded(Buffer.from(bytes))),
+    () => receive(lost),
+  )
 }

@@ -28,26 +28,62 @@ export interface Time {
 
 export type End = "tool_deadline" | "request_deadline" | "dropped" | "exited" | "shutting_down"
 
+/** Says how a request ends whose own work has no answer yet, in the words of the phase it is in. */
+export type Ended = (end: End) => Response
+
 type Phase =
   | { readonly kind: "body" }
-  /** `ended` answers the call in the words of its own protocol. */
-  | { readonly kind: "call"; readonly abort: AbortController; readonly ended: (end: End) => Response }
+  | { readonly kind: "call"; readonly abort: AbortController; readonly ended: Ended }
 
-export interface OpenRequest {
+const bodyPhase: Phase = { kind: "body" }
+
+export class OpenRequest {
   readonly startedMs: number
-  readonly phase: () => Phase["kind"]
+  readonly response: Promise<Response>
+  readonly #table: RequestTable
+  readonly #resolve: (response: Response) => void
+  #phase: Phase = bodyPhase
+
+  constructor(table: RequestTable, startedMs: number) {
+    const { promise, resolve } = Promise.withResolvers<Response>()
+    this.startedMs = startedMs
+    this.response = promise
+    this.#table = table
+    this.#resolve = resolve
+  }
+
+  get phase(): Phase["kind"] {
+    return this.#phase.kind
+  }
+
   /** Enters the call; `undefined` when the request has been answered already. */
-  readonly calling: (ended: (end: End) => Response) => AbortSignal | undefined
-  readonly answer: (response: Response) => void
-  readonly end: (end: End) => void
+  calling(ended: Ended): AbortSignal | undefined {
+    if (!this.#table.open.has(this)) return undefined
+    const abort = new AbortController()
+    this.#phase = { kind: "call", abort, ended }
+    return abort.signal
+  }
+
+  answer(response: Response): void {
+    if (this.#table.open.delete(this)) this.#resolve(response)
+  }
+
+  end(end: End): void {
+    if (!this.#table.open.delete(this)) return
+    const phase = this.#phase
+    this.#resolve(phase.kind === "call" ? phase.ended(end) : this.#table.bodyEnded(end))
+    if (phase.kind === "call") phase.abort.abort(end)
+  }
+}
+
+interface RequestTable {
+  readonly open: Set<OpenRequest>
+  readonly bodyEnded: Ended
 }
 
 export interface OpenRequests {
   readonly size: () => number
-  readonly begin: (bodyEnded: (end: End) => Response) => {
-    readonly request: OpenRequest
-    readonly response: Promise<Response>
-  }
+  readonly begin: () => OpenRequest
   readonly endAll: (end: "exited" | "shutting_down") => void
   readonly close: () => void
 }
@@ -56,8 +92,9 @@ export interface OpenRequests {
 const dueMs = ({ startedMs }: OpenRequest, { toolCallMs, requestMs }: Limits, nowMs: number): number =>
   Math.min(...[startedMs + toolCallMs, startedMs + requestMs].filter((atMs) => atMs > nowMs))
 
-export const openRequests = (time: Time, limits: Limits): OpenRequests => {
+export const openRequests = (time: Time, limits: Limits, bodyEnded: Ended): OpenRequests => {
   const open = new Set<OpenRequest>()
+  const table: RequestTable = { open, bodyEnded }
   let cancelSweep: (() => void) | undefined
 
   const sweep = (): void => {
@@ -65,7 +102,7 @@ export const openRequests = (time: Time, limits: Limits): OpenRequests => {
     const nowMs = time.clock.monotonicMs()
     for (const request of open) {
       const ageMs = nowMs - request.startedMs
-      if (request.phase() === "call" && ageMs >= limits.toolCallMs) request.end("tool_deadline")
+      if (request.phase === "call" && ageMs >= limits.toolCallMs) request.end("tool_deadline")
       else if (ageMs >= limits.requestMs) request.end("request_deadline")
     }
     schedule(nowMs)
@@ -78,35 +115,14 @@ export const openRequests = (time: Time, limits: Limits): OpenRequests => {
     cancelSweep = time.timers.after(Math.max(1, nextMs - nowMs), sweep)
   }
 
-  const begin: OpenRequests["begin"] = (bodyEnded) => {
-    const { promise, resolve } = Promise.withResolvers<Response>()
-    const startedMs = time.clock.monotonicMs()
-    let phase: Phase = { kind: "body" }
-    const request: OpenRequest = {
-      startedMs,
-      phase: () => phase.kind,
-      calling: (ended) => {
-        if (!open.has(request)) return undefined
-        phase = { kind: "call", abort: new AbortController(), ended }
-        return phase.abort.signal
-      },
-      answer: (response) => {
-        if (open.delete(request)) resolve(response)
-      },
-      end: (end) => {
-        if (!open.delete(request)) return
-        resolve(phase.kind === "call" ? phase.ended(end) : bodyEnded(end))
-        if (phase.kind === "call") phase.abort.abort(end)
-      },
-    }
-    open.add(request)
-    schedule(startedMs)
-    return { request, response: promise }
-  }
-
   return {
     size: () => open.size,
-    begin,
+    begin: () => {
+      const request = new OpenRequest(table, time.clock.monotonicMs())
+      open.add(request)
+      schedule(request.startedMs)
+      return request
+    },
     endAll: (end) => {
       for (const request of [...open]) request.end(end)
     },

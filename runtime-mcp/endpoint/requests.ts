@@ -2,8 +2,8 @@
 import { mcpConcurrentRequestsMax } from "@computerd/protocol/limits"
 import type { Scope } from "@computerd/protocol/scope"
 import type { Role } from "../tools/exposure.ts"
-import { readBody } from "./body.ts"
-import { type CallDeps, type Refuse, runCall } from "./calls.ts"
+import { type Body, readBody } from "./body.ts"
+import { type CallDeps, type Refuse, startCall } from "./calls.ts"
 import { dispatch, type Outcome, refuseMessage } from "./dispatch.ts"
 import { gate, type OwnNames } from "./gate.ts"
 import { type End, type OpenRequest, type OpenRequests, openRequests, type Time } from "./open_requests.ts"
@@ -24,7 +24,8 @@ export interface RequestDeps extends Omit<CallDeps, "refuse">, Time {
 
 export interface RequestStats {
   readonly open: number
-  readonly answered: number
+  /** Requests that passed the gate. */
+  readonly passed: number
   readonly refused: Readonly<Partial<Record<RefusalClass, number>>>
 }
 
@@ -46,86 +47,99 @@ const drainedBodyMaxBytes = 65_536
 const isLong = ({ headers }: Request): boolean =>
   headers.get("transfer-encoding") !== null || Number(headers.get("content-length")) > drainedBodyMaxBytes
 
-export const createRequests = (deps: RequestDeps): Requests => {
-  const open = openRequests(deps, deps.limits)
-  const prepared = new Map<string, Prepared>()
-  const counts = new Map<RefusalClass, number>()
-  let answered = 0
+/** What one scope's requests ask for, made at its first request. */
+const preparation = (role: Role): ((descriptor: Descriptor) => Prepared) => {
+  const made = new Map<string, Prepared>()
+  return ({ id, scope }) => {
+    const known = made.get(id)
+    if (known !== undefined) return known
+    const prepared = prepare(scope, role)
+    made.set(id, prepared)
+    return prepared
+  }
+}
 
-  const house = { ...deps, full: () => open.size() >= mcpConcurrentRequestsMax }
+const bodyEnded =
+  (refuse: Refuse) =>
+  (end: End): Response => {
+    if (end === "dropped") return unreadResponse()
+    const ours = end === "exited" || end === "shutting_down"
+    return refuse(ours ? "shutting_down" : "body_timeout", "unread")
+  }
+
+export const createRequests = (deps: RequestDeps): Requests => {
+  const counts = new Map<RefusalClass, number>()
+  let passed = 0
 
   const count = (refusal: RefusalClass): void => {
     counts.set(refusal, (counts.get(refusal) ?? 0) + 1)
   }
-
   const refuse: Refuse = (refusal, rest) => {
     count(refusal)
     return refusalResponse(refusal, rest)
   }
 
-  const bodyEnded = (end: End): Response => {
-    if (end === "dropped") return unreadResponse()
-    const ours = end === "exited" || end === "shutting_down"
-    return ours ? refuse("shutting_down", "unread") : refuse("body_timeout", "unread")
-  }
+  const open = openRequests(deps, deps.limits, bodyEnded(refuse))
+  const house = { ...deps, full: () => open.size() >= mcpConcurrentRequestsMax }
+  const callDeps = { ...deps, refuse }
+  const preparedFor = preparation(deps.role)
 
-  const preparedFor = ({ id, scope }: Descriptor): Prepared => {
-    const known = prepared.get(id)
-    if (known !== undefined) return known
-    const made = prepare(scope, deps.role)
-    prepared.set(id, made)
-    return made
-  }
-
-  const work = async (http: Request, descriptor: Descriptor, request: OpenRequest): Promise<void> => {
-    const body = await readBody(http)
-    switch (body.kind) {
-      case "lost":
-        return request.end("dropped")
-      case "too_large":
-        return request.answer(refuse("body_too_large", "unread"))
-      case "not_text":
-        return finish(refuseMessage(null, "invalid_utf8"), { http, request, descriptor })
-      case "text":
-        return finish(dispatch(body.text, http.headers, preparedFor(descriptor)), {
-          http,
-          request,
-          descriptor,
+  const finish = (outcome: Outcome, { request, descriptor, http }: Served): void => {
+    switch (outcome.kind) {
+      case "accepted":
+        request.answer(acceptedResponse())
+        break
+      case "answer":
+        if (outcome.refused !== undefined) count(outcome.refused)
+        request.answer(jsonResponse(outcome.text, outcome.status))
+        break
+      case "call":
+        startCall(callDeps, {
+          asked: outcome,
+          scope: descriptor.scope,
+          open: request,
+          dropped: http.signal,
         })
     }
   }
 
-  const finish = (outcome: Outcome, { http, request, descriptor }: Served): void | Promise<void> => {
-    switch (outcome.kind) {
-      case "accepted":
-        return request.answer(acceptedResponse())
-      case "answer":
-        if (outcome.refused !== undefined) count(outcome.refused)
-        return request.answer(jsonResponse(outcome.text, outcome.status))
-      case "call":
-        return runCall(
-          { ...deps, refuse },
-          { asked: outcome, scope: descriptor.scope, open: request, dropped: http.signal },
-        )
+  const receive = (body: Body, served: Served): void => {
+    switch (body.kind) {
+      case "text":
+        finish(dispatch(body.text, served.http.headers, preparedFor(served.descriptor)), served)
+        break
+      case "not_text":
+        finish(refuseMessage(null, "invalid_utf8"), served)
+        break
+      case "too_large":
+        served.request.answer(refuse("body_too_large", "unread"))
+        break
+      case "lost":
+        served.request.end("dropped")
     }
   }
 
   const serve = (http: Request): Response | Promise<Response> => {
-    const passed = gate(http, house)
-    if (!passed.pass) return refuse(passed.refusal, isLong(http) ? "unread" : "read")
-    answered += 1
-    const { request, response } = open.begin(bodyEnded)
-    work(http, passed.descriptor, request).catch((error: unknown) => {
-      deps.fault(error)
-      request.answer(refuse("failed", "unread"))
+    const answer = gate(http, house)
+    if (!answer.pass) return refuse(answer.refusal, isLong(http) ? "unread" : "read")
+    passed += 1
+    const request = open.begin()
+    const served = { http, request, descriptor: answer.descriptor }
+    readBody(http, (body) => {
+      try {
+        receive(body, served)
+      } catch (error) {
+        deps.fault(error)
+        request.answer(refuse("failed", "unread"))
+      }
     })
-    return response
+    return request.response
   }
 
   return {
     serve,
     refuse,
-    stats: () => ({ open: open.size(), answered, refused: Object.fromEntries(counts) }),
+    stats: () => ({ open: open.size(), passed, refused: Object.fromEntries(counts) }),
     endAll: open.endAll,
     close: open.close,
   }

@@ -1,10 +1,11 @@
 /** HTTP responses from what was decided. */
 import { type HttpRefusalClass, refusals } from "./refusals.ts"
 
-const json = { headers: { "Content-Type": "application/json" } }
+/** One object for all: the runtime copies it faster than it reads a literal. */
+const jsonHeaders = { headers: new Headers({ "Content-Type": "application/json" }) }
 
 export const jsonResponse = (text: string, status = 200): Response =>
-  status === 200 ? new Response(text, json) : new Response(text, { status, ...json })
+  status === 200 ? new Response(text, jsonHeaders) : new Response(text, { status, ...jsonHeaders })
 
 /** For a peer that is gone: the server wants an answer, and nobody reads it. */
 export const unreadResponse = (): Response => new Response(null, { status: 400 })

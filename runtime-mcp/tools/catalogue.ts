@@ -41,17 +41,7 @@ export const tools = {
 export const catalogue: readonly Tool[] = ToolName.options.map((name) => tools[name])
 
 /** What the receiver answers. A tool that is not here is shown to nobody and is unknown when it is called. */
-export const servedTools: readonly ToolName[] = [
-  "skills",
-  "list_agents",
-  "spawn",
-  "start",
-  "enqueue",
-  "inspect_session",
-  "list_sessions",
-  "inspect_turn",
-  "wait_turn",
-]
+export const servedTools: readonly ToolName[] = ToolName.options
 
 const served = new Map<string, Tool>(
   catalogue.filter((entry) => servedTools.includes(entry.name)).map((entry) => [entry.name, entry]),
