@@ -15,7 +15,8 @@ import { within } from "../ports.ts"
 import type { ProcessIdentity, Sessions } from "../session/sessions.ts"
 import type { DescriptorRow } from "../store/scopes.ts"
 import { requestAdmission } from "./authority.ts"
-import { authorizationFor, createTokenIndex } from "./token.ts"
+import { createTokenIndex } from "./lookup.ts"
+import { authorizationFor } from "./token.ts"
 
 /** Open requests are answered in this time, or cut. */
 const closeMs = 5_000
