@@ -141,17 +141,26 @@ const begin = (stateDirectory: string, command: DevCommand, deps: DevDeps): Runn
 const aborted = (signal: AbortSignal): Promise<"killed"> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve("killed"), { once: true }))
 
+/** With every process dead an orderly close has little left to do. */
+const closeAfterKillMs = 2_000
+
+const endAtOnce = async ({ exitCode, computers }: Running, deps: DevDeps): Promise<void> => {
+  await killEverything(computers, deps.ports)
+  const late = new Promise<void>((resolve) => deps.ports.after(closeAfterKillMs, resolve))
+  await Promise.race([exitCode.catch(() => undefined), late])
+  // What was being started in that moment.
+  const left = await killEverything(computers, deps.ports)
+  if (left.length > 0) await writeOut(deps.err, `computerd: still running: ${left.join(", ")}\n`)
+}
+
 export const runDev = async (command: DevCommand, deps: DevDeps): Promise<number> => {
   const state = await openStateDirectory(command.state)
   if (!state.ok) return report(state, deps)
   try {
-    const { exitCode, computers } = begin(state.value.path, command, deps)
-    const outcome = await Promise.race([exitCode, aborted(deps.interrupt.kill)])
+    const running = begin(state.value.path, command, deps)
+    const outcome = await Promise.race([running.exitCode, aborted(deps.interrupt.kill)])
     if (outcome !== "killed") return outcome
-    // D2: what `exitCode` still brings does not matter any more; it ends with this process.
-    exitCode.catch(() => undefined)
-    const left = await killEverything(computers, deps.ports)
-    if (left.length > 0) await writeOut(deps.err, `computerd: still running: ${left.join(", ")}\n`)
+    await endAtOnce(running, deps)
     return interruptedExitCode(deps.interrupt.first() ?? "SIGINT")
   } finally {
     await state.value.release()

@@ -1,4 +1,5 @@
 /** Where `dev` keeps its state: the directory that was named, or a temporary one that goes with it. */
+import { existsSync } from "node:fs"
 import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,6 +11,19 @@ export interface StateDirectory {
   readonly release: () => Promise<void>
 }
 
+const removeAttempts = 10
+
+/** Something may still be written while it is removed, so one attempt can leave the rest behind. */
+const remove = async (path: string): Promise<void> => {
+  for (let attempt = 1; attempt <= removeAttempts && existsSync(path); attempt += 1) {
+    try {
+      await rm(path, { recursive: true, force: true })
+    } catch (error) {
+      if (attempt === removeAttempts) throw error
+    }
+  }
+}
+
 export const openStateDirectory = async (named: string | undefined): Promise<Result<StateDirectory>> => {
   try {
     if (named !== undefined) {
@@ -17,7 +31,7 @@ export const openStateDirectory = async (named: string | undefined): Promise<Res
       return ok({ path: await realpath(named), release: () => Promise.resolve() })
     }
     const path = await realpath(await mkdtemp(join(tmpdir(), "computerd-")))
-    return ok({ path, release: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) })
+    return ok({ path, release: () => remove(path) })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     return fail("store_unavailable", `no state directory: ${reason}`)

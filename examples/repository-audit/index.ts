@@ -55,6 +55,7 @@ export const coordinator = agent({
   runtimeMcp: {
     allow: [
       { operation: "spawn", agents: ["auditor"], computer: "new" },
+      { operation: "inspect_session", agents: ["auditor"] },
       { operation: "inspect_turn", agents: ["auditor"] },
     ],
   },

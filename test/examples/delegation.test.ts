@@ -47,10 +47,17 @@ test("a child is spawned with a key of the Turn and the folder, and waited for u
   await made.remove()
   const { tools, calls } = server((call, earlier) => {
     if (call.name === "spawn") return spawned(call)
+    if (call.name === "inspect_session") return { initial_turn: { status: "queued" }, holds: [] }
     return earlier < 2 ? { status: "timeout" } : settled({ status: "completed", result: { ...findings } })
   })
   expect(await auditFolders(tools, request(["a"]))).toEqual([{ kind: "audited", findings }])
-  expect(calls.map(({ name }) => name)).toEqual(["spawn", "wait_turn", "wait_turn", "wait_turn"])
+  const [spawn, ...waits] = calls.map(({ name }) => name)
+  expect([spawn, ...waits.filter((name) => name !== "inspect_session")]).toEqual([
+    "spawn",
+    "wait_turn",
+    "wait_turn",
+    "wait_turn",
+  ])
   expect(calls[0]?.args["idempotencyKey"]).toMatch(/^audit:trn_1:[0-9a-f]{64}$/)
 })
 
@@ -84,6 +91,24 @@ test("one failure is reported with its code and the rest goes on", async () => {
     ["odd", "internal"],
     ["blocked", "capacity_wait_blocked"],
     ["denied", "runtime_mcp_denied"],
+  ])
+})
+
+test("a child that is held for recovery, or never starts, is given up", async () => {
+  const gap = { reason: "init failed: no luck", turn_id: null, generation: 1 }
+  const sessions: Readonly<Record<string, ToolResult>> = {
+    ses_held: { initial_turn: { status: "queued" }, holds: [{ kind: "recovery", recovery_gap: gap }] },
+    ses_never: { initial_turn: { status: "queued" }, holds: [] },
+  }
+  const { tools } = server((call) => {
+    if (call.name === "spawn") return spawned(call)
+    return call.name === "wait_turn"
+      ? { status: "timeout" }
+      : (sessions[String(call.args["sessionId"])] ?? {})
+  })
+  expect(await auditFolders(tools, request(["held", "never"]))).toEqual([
+    { kind: "failed", folder: "held", code: "process_lost", message: "init failed: no luck" },
+    { kind: "failed", folder: "never", code: "not_started", message: "it was still queued after 300 s" },
   ])
 })
 

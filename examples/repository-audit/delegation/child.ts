@@ -1,6 +1,6 @@
 /** One child Session: spawned once, whatever is repeated, and waited for until its Turn has settled. */
 import { retried } from "./retry.ts"
-import { ToolError, type ToolResult, type Tools } from "./tools.ts"
+import { type ToolArguments, ToolError, type ToolResult, type Tools } from "./tools.ts"
 
 export interface ChildRequest {
   readonly agent: string
@@ -16,8 +16,10 @@ export type ChildOutcome =
       readonly message: string | null
     }
 
-/** The longest single wait that the server allows. */
-const waitMs = 30_000
+/** One wait. In between it asks whether there is still something to wait for. */
+const waitMs = 5_000
+/** A child that has not started by then has no Computer to start on. */
+const queuedWaitsMax = 60
 
 const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null
@@ -41,20 +43,41 @@ const outcomeOf = (settled: ToolResult): ChildOutcome => {
   }
 }
 
+const heldForRecovery = (session: ToolResult): ChildOutcome | undefined => {
+  const holds = session["holds"]
+  const hold: unknown = Array.isArray(holds)
+    ? holds.find((one) => field(one, "kind") === "recovery")
+    : undefined
+  if (hold === undefined) return undefined
+  const reason = stringOr(field(field(hold, "recovery_gap"), "reason"), null)
+  return { status: "failed", code: "process_lost", message: reason }
+}
+
+const isQueued = (session: ToolResult): boolean => field(session["initial_turn"], "status") === "queued"
+
+/** Why a Turn that has not settled never will, as far as this program is concerned. */
+const hopeless = (session: ToolResult, waits: number): ChildOutcome | undefined => {
+  if (!isQueued(session)) return undefined
+  const held = heldForRecovery(session)
+  if (held !== undefined || waits < queuedWaitsMax) return held
+  const message = `it was still queued after ${(waits * waitMs) / 1000} s`
+  return { status: "failed", code: "not_started", message }
+}
+
 export const runChild = async (
   tools: Tools,
   request: ChildRequest,
   signal: AbortSignal,
 ): Promise<ChildOutcome> => {
   const { agent, text, idempotencyKey } = request
+  const call = (name: string, args: ToolArguments): Promise<ToolResult> =>
+    retried(() => tools.call(name, args, signal), signal)
   const input = [{ type: "text", text }]
-  const { sessionId, turnId } = await retried(
-    () => tools.call("spawn", { agent, input, idempotencyKey }, signal),
-    signal,
-  )
-  for (;;) {
-    const wait = { sessionId, turnId, timeoutMs: waitMs }
-    const state = await retried(() => tools.call("wait_turn", wait, signal), signal)
+  const { sessionId, turnId } = await call("spawn", { agent, input, idempotencyKey })
+  for (let waits = 1; ; waits += 1) {
+    const state = await call("wait_turn", { sessionId, turnId, timeoutMs: waitMs })
     if (state["status"] === "settled") return outcomeOf(state)
+    const given = hopeless(await call("inspect_session", { sessionId }), waits)
+    if (given !== undefined) return given
   }
 }
