@@ -25,6 +25,8 @@ import { livingProcesses, viewOf } from "./view.ts"
 export interface SessionsOptions extends SessionsDeps {
   /** From spawn to ready; the limit of the protocol unless a test sets a shorter one. */
   readonly startTimeoutMs?: number
+  /** How trees are kept and ended; the best that this machine allows unless a test sets another. */
+  readonly isolation?: Isolation
 }
 
 /** Of the time to stop, kept for killing what did not end by itself. */
@@ -147,7 +149,7 @@ const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
 export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
   const { ports, journal, store, config, emit } = options
   let supervisor: "serving" | "ending" = "serving"
-  const isolation = chooseIsolation(`computerd-${config.computerId}`)
+  const isolation = options.isolation ?? chooseIsolation(`computerd-${config.computerId}`)
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
   const logs = openLogs(options)
   const parts = connectParts(options, {

@@ -1,5 +1,5 @@
 /** A supervisor's Sessions in a folder of their own, with real processes, store and channel. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { SupervisorConfiguration } from "@computerd/protocol/configuration"
@@ -8,6 +8,7 @@ import { Digest, type SessionId, type TurnId } from "@computerd/protocol/ids"
 import type { LinkCommand, LinkEvent, SessionAssignment } from "@computerd/protocol/link"
 import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
+import type { Isolation } from "@computerd/supervisor/process/cgroup"
 import { createSessions } from "@computerd/supervisor/session/create"
 import type { Sessions, SessionsDeps } from "@computerd/supervisor/session/sessions"
 import { openStore, type Store } from "@computerd/supervisor/store/open"
@@ -43,6 +44,7 @@ export interface World {
 export interface WorldOptions {
   readonly directory?: string
   readonly startTimeoutMs?: number
+  readonly isolation?: Isolation
   readonly sessionHost?: readonly string[]
   readonly connect?: SessionsDeps["connect"]
   /** Of Session processes, by configuration. */
@@ -93,6 +95,13 @@ export const newDispatch = (sessionId: SessionId, text: string, id: TurnId = por
   },
 })
 
+/** The same one for every supervisor of the directory. */
+const computerOf = (directory: string): string => {
+  const file = join(directory, "computer-id")
+  if (!existsSync(file)) writeFileSync(file, ports.newId("cmp"))
+  return readFileSync(file, "utf8")
+}
+
 export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const directory = options.directory ?? temporaryDirectory()
   const workspace = join(directory, "workspace")
@@ -108,7 +117,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   if (!opened.ok) throw new Error(opened.error.message)
   const store = opened.value
   const config = SupervisorConfiguration.parse({
-    computerId: ports.newId("cmp"),
+    computerId: computerOf(directory),
     controlPlaneUrl: "http://127.0.0.1:1",
     credentialFile: join(directory, "credential"),
     stateDirectory: join(directory, "state"),
@@ -134,6 +143,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       disconnects.push(`${generation} ${cause}`)
       return Promise.resolve()
     },
+    ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
     ...(options.startTimeoutMs === undefined ? {} : { startTimeoutMs: options.startTimeoutMs }),
   })
   if (!created.ok) throw new Error(created.error.message)

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fail } from "@computerd/protocol/errors"
 import type { SessionAssignment } from "@computerd/protocol/link"
+import type { Isolation } from "@computerd/supervisor/process/cgroup"
 import { listPids, readEnviron, readStat } from "@computerd/supervisor/process/procfs"
 import { createWorld, newDispatch, type World, type WorldOptions } from "../harness.ts"
 
@@ -134,13 +135,26 @@ test("a process that ignores its shutdown is killed after the grace", async () =
   expect(livingOf(assignment)).toEqual([])
 })
 
-test("escaped grandchildren do not outlive a process that is killed", async () => {
-  const assignment = await start("escapee")
+const processGroup: Isolation = { kind: "process_group", reason: "the test asks for it" }
+
+test.each([
+  ["the best isolation of this machine", {}],
+  ["process groups", { isolation: processGroup }],
+])("with %s, escaped grandchildren do not outlive a process that is killed", async (_name, options) => {
+  const assignment = await start("escapee", options)
   await world.event("process_ready")
   const pid = world.sessions.find(assignment.sessionId)!.pid!
   await world.until(() => livingOf(assignment).length >= 3)
   process.kill(pid, "SIGKILL")
   await world.event("process_exited")
+  expect(livingOf(assignment)).toEqual([])
+})
+
+test("with process groups, a process that ignores its shutdown is killed with its escaped grandchildren", async () => {
+  const assignment = await start("ignores-shutdown", { isolation: processGroup })
+  await world.event("process_ready")
+  world.apply({ type: "release", sessionId: assignment.sessionId, graceMs: 20 })
+  await world.event("released")
   expect(livingOf(assignment)).toEqual([])
 })
 

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from "bun:test"
 import { join } from "node:path"
+import { Generation } from "@computerd/protocol/ids"
 import type { SessionAssignment } from "@computerd/protocol/link"
-import { readStat } from "@computerd/supervisor/process/procfs"
+import { readBootId, readStat } from "@computerd/supervisor/process/procfs"
 import type { Attached } from "@computerd/supervisor/session/sessions"
 import { createWorld, newDispatch, ports, temporaryDirectory, type World } from "../harness.ts"
 
@@ -100,6 +101,48 @@ test("after a kill of the supervisor its processes are ended, their Turns lost, 
   expect(world.sessions.living()).toEqual([])
   world.apply(newDispatch(assignment.sessionId, "next"))
   expect(await world.event("turn_settled")).toMatchObject({ generation: 2 })
+})
+
+test("a process whose supervisor died before it could write its pid down is found and ended all the same", async () => {
+  world = await createWorld()
+  const first = world
+  const assignment = world.assignment("echo")
+  const { sessionId } = assignment
+  first.store.transaction(() => {
+    first.store.sessions.put({
+      sessionId,
+      assignment,
+      generation: 1,
+      wanted: true,
+      turn: undefined,
+      ending: undefined,
+      finishedTurn: undefined,
+      lastExit: undefined,
+    })
+    first.store.processes.put({
+      sessionId,
+      generation: Generation.parse(1),
+      secretHash: "",
+      pid: undefined,
+      startTime: undefined,
+      bootId: readBootId(),
+      cgroup: undefined,
+      startedAtMs: 0,
+      received: 0,
+      sent: 0,
+    })
+  })
+  await first.sessions.stop(1000)
+  first.store.close()
+  const unknown = Bun.spawn(["sleep", "600"], {
+    env: { ...process.env, HELMR_SESSION_ID: sessionId },
+    detached: true,
+  })
+  world = await createWorld({ directory: first.directory })
+  await unknown.exited
+  expect(unknown.signalCode).toBe("SIGKILL")
+  expect(await world.event("process_exited")).toMatchObject({ generation: 1, reason: { kind: "unknown" } })
+  expect(world.sessions.living()).toEqual([])
 })
 
 test("the channel's port stays the same over a restart, and a busy one is replaced and recorded", async () => {
