@@ -5,7 +5,8 @@
  *    more of a token was guessed
  */
 import { timingSafeEqual } from "node:crypto"
-import { hmac } from "./token.ts"
+
+const digestBytes = 32
 
 /** Descriptors of one process by their header. */
 export interface TokenIndex<Descriptor> {
@@ -15,18 +16,25 @@ export interface TokenIndex<Descriptor> {
   readonly clear: () => void
 }
 
-/** `lookupKey` is random and known to this index only, so that nobody can aim at its buckets. */
+/**
+ * `lookupKey` is random and known to this index only, so that nobody can aim at its buckets. Every request comes through
+ * here: the digest is one native call into one buffer.
+ */
 export const createTokenIndex = <Descriptor>(lookupKey: Uint8Array): TokenIndex<Descriptor> => {
+  const prefix = Buffer.from(lookupKey).toString("base64")
+  const presented = Buffer.alloc(digestBytes)
   const entries = new Map<string, { readonly digest: Buffer; readonly descriptor: Descriptor }>()
+  const digest = (authorization: string): string => {
+    Bun.SHA256.hash(prefix + authorization, presented)
+    return presented.toString("latin1")
+  }
   return {
     add: (authorization, descriptor) => {
-      const digest = hmac(lookupKey, authorization)
-      entries.set(digest.toString("base64"), { digest, descriptor })
+      entries.set(digest(authorization), { digest: Buffer.from(presented), descriptor })
     },
     find: (authorization) => {
-      const digest = hmac(lookupKey, authorization)
-      const entry = entries.get(digest.toString("base64"))
-      return entry !== undefined && timingSafeEqual(entry.digest, digest) ? entry.descriptor : undefined
+      const entry = entries.get(digest(authorization))
+      return entry !== undefined && timingSafeEqual(entry.digest, presented) ? entry.descriptor : undefined
     },
     clear: () => entries.clear(),
   }

@@ -9,9 +9,6 @@ export const processKeyBytes = 32
 /** Keeps this use of a key apart from any other that may come. */
 const purpose = "helmr-runtime-mcp:"
 
-export const hmac = (key: Uint8Array, text: string): Buffer =>
-  new Bun.CryptoHasher("sha256", key).update(text).digest()
-
 /** The whole value of the `Authorization` header. */
 export const authorizationFor = (key: Uint8Array, scopeDigest: string): string =>
-  `Bearer ${hmac(key, purpose + scopeDigest).toString("base64url")}`
+  `Bearer ${new Bun.CryptoHasher("sha256", key).update(purpose + scopeDigest).digest("base64url")}`
