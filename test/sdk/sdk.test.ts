@@ -75,12 +75,3 @@ test("the sdk adds little to a program and brings no library", async () => {
   expect(text.length).toBeLessThan(4_096)
   expect(text).not.toContain("zod")
 })
-
-test("R26 R176 R234 the programs of the reference are definitions that publication would see", async () => {
-  const { coordinator } = await import("./programs/delegation.ts")
-  const runtimeMcp = await import("./programs/runtime-mcp.ts")
-  expect(coordinator[definition]).toBe("agent")
-  expect(runtimeMcp.observer.closeAfterIdle).toBe("10m")
-  // The third needs a package with a native binary; the compiler has checked it.
-  expect(await Bun.file(join(import.meta.dir, "programs/execution-policies.ts")).exists()).toBe(true)
-})

@@ -249,7 +249,7 @@ test("a ping is answered, before welcome too", async () => {
 
 test("a supervisor that accepts and never greets is left, and the next one is found", async () => {
   const host = await start(program("turn: () => 1"), {
-    main: `${import.meta.dir}/fixtures/quick-orphan.ts`,
+    main: `${import.meta.dir}/../fixtures/session-host/quick-orphan.ts`,
   })
   host.supervisor.answering = false
   await host.supervisor.until(() => host.supervisor.connections > 1, "a second attempt")

@@ -6,7 +6,7 @@ import { hosts } from "./hosts.ts"
 import { contextData, hostMain, program, within } from "./process.ts"
 
 const { start, worker } = hosts()
-const quickOrphan = join(import.meta.dir, "fixtures/quick-orphan.ts")
+const quickOrphan = join(import.meta.dir, "../fixtures/session-host/quick-orphan.ts")
 
 const failed = async (source: string, agent?: string) => {
   const host = await start(source, agent === undefined ? {} : { agent })

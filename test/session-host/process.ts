@@ -11,10 +11,16 @@ export const newId = idSource(() => Bun.randomUUIDv7())
 export const repository = join(import.meta.dir, "../..")
 export const hostMain = join(repository, "session-host/main.ts")
 
-/** Bundles `source` as publication does; it may import `@helmr/sdk`. */
-export const bundle = async (directory: string, source: string): Promise<string> => {
-  const entry = join(directory, "program.ts")
-  await writeFile(entry, source)
+/** Bundles a program as publication does; `standIns` are files that take the place of packages. */
+export const bundleFile = async (
+  directory: string,
+  entry: string,
+  standIns: Readonly<Record<string, string>> = {},
+): Promise<string> => {
+  const modules: Readonly<Record<string, string>> = {
+    "@helmr/sdk": join(repository, "sdk/index.ts"),
+    ...standIns,
+  }
   const built = await Bun.build({
     entrypoints: [entry],
     outdir: join(directory, "bundle"),
@@ -22,14 +28,24 @@ export const bundle = async (directory: string, source: string): Promise<string>
     target: "bun",
     plugins: [
       {
-        name: "sdk",
+        name: "modules",
         setup: (build) => {
-          build.onResolve({ filter: /^@helmr\/sdk$/ }, () => ({ path: join(repository, "sdk/index.ts") }))
+          build.onResolve({ filter: /^@/ }, ({ path }) => {
+            const file = modules[path]
+            return file === undefined ? undefined : { path: file }
+          })
         },
       },
     ],
   })
   return built.outputs[0]!.path
+}
+
+/** Bundles `source`, which may import `@helmr/sdk`. */
+export const bundle = async (directory: string, source: string): Promise<string> => {
+  const entry = join(directory, "program.ts")
+  await writeFile(entry, source)
+  return await bundleFile(directory, entry)
 }
 
 export const contextData = (over: Partial<SessionContextData> = {}): SessionContextData => ({
