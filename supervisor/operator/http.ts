@@ -4,9 +4,9 @@
  */
 import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { fail, failure, ok, type Result } from "@computerd/protocol/errors"
-import { operatorSocketName, type Status, statusPath } from "@computerd/protocol/operator"
-import { Elysia } from "elysia"
+import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { operatorSocketName } from "@computerd/protocol/operator"
+import type { createRoutes, OperatorFacts } from "./routes.ts"
 import { socketAddress } from "./socket.ts"
 
 export interface OperatorServer {
@@ -14,40 +14,27 @@ export interface OperatorServer {
   readonly close: () => Promise<void>
 }
 
-export interface OperatorDeps {
+export interface OperatorDeps extends OperatorFacts {
   readonly stateDirectory: string
-  /** `undefined` while the supervisor is still being put together. */
-  readonly status: () => Status | undefined
-  /** Attached, with the lease held. */
-  readonly ready: () => boolean
-  /** A request failed here, for a reason that its sender is not told. */
-  readonly fault: (message: string) => void
 }
 
-const starting = failure("store_unavailable", "the supervisor is starting; ask again in a moment")
-
-const routes = ({ status, ready, fault }: OperatorDeps) =>
-  new Elysia()
-    .onError(({ code, error, status: answer }) => {
-      if (code === "NOT_FOUND") return answer(404, failure("not_found", `no such path; try ${statusPath}`))
-      fault(error instanceof Error ? error.message : String(error))
-      return answer(500, failure("internal", "the request failed; see the supervisor's log"))
-    })
-    .get(statusPath, ({ status: answer }) => status() ?? answer(503, starting))
-    .get("/healthz", () => "ok\n")
-    .get("/readyz", ({ status: answer }) =>
-      ready() ? "ready\n" : answer(503, "not ready: the link to the control plane is not attached\n"),
-    )
+/** Loaded when somebody asks: the routes' framework is a third of a supervisor's start, and most are never asked. */
+const answerer = (facts: OperatorFacts): ((request: Request) => Promise<Response>) => {
+  let app: Promise<ReturnType<typeof createRoutes>> | undefined
+  return async (request) => {
+    app ??= import("./routes.ts").then((routes) => routes.createRoutes(facts))
+    return (await app).handle(request)
+  }
+}
 
 const listen = (path: string, deps: OperatorDeps): OperatorServer => {
   const address = socketAddress(path)
   try {
     rmSync(path, { force: true })
-    const app = routes(deps)
     const server = Bun.serve({
       unix: address.path,
       development: false,
-      fetch: (request) => app.handle(request),
+      fetch: answerer(deps),
     })
     chmodSync(path, 0o600)
     return {

@@ -68,6 +68,22 @@ test("SIGINT during a Turn ends the Session's process and reports the Turn with 
   expect(told.length).toBeGreaterThanOrEqual(1)
 })
 
+test("a promise that goes astray is logged and ends the supervisor on purpose, with its processes", async () => {
+  const computer = await newComputer()
+  const supervisor = await computer.startAttached()
+  const session = computer.assign()
+  const pid = await pidOf(computer, session)
+  supervisor.kill("SIGUSR2")
+  expect(await supervisor.exited).toBe(1)
+  expect(lives(pid)).toBe(false)
+  const entries = (await computer.log())
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string; message?: string })
+  expect(entries.find(({ event }) => event === "unhandled_fault")?.message).toContain("astray")
+  expect(entries.at(-1)).toMatchObject({ event: "daemon_stopped", failed: [] })
+})
+
 test("a supervisor whose lifeline ends stops, and its Session processes with it", async () => {
   const computer = await newComputer()
   const supervisor = await computer.startAttached("--lifeline")
