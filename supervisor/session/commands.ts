@@ -29,6 +29,7 @@ const freshRow = (assignment: SessionAssignment): SessionRow => ({
   generation: assignment.generation,
   wanted: true,
   turn: undefined,
+  next: undefined,
   ending: undefined,
   finishedTurn: undefined,
   lastExit: undefined,
@@ -44,7 +45,8 @@ export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): C
   const assign = (assignment: SessionAssignment): void => {
     const { sessionId } = assignment
     const row = sessions.get(sessionId)
-    journal.record({ event: "session_assigned", sessionId, held: assignment.holds.length > 0 })
+    const isHeld = assignment.holds.length > 0
+    journal.record({ event: "session_assigned", sessionId, held: isHeld })
     if (row === undefined) {
       sessions.put(freshRow(assignment))
       return
@@ -57,6 +59,7 @@ export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): C
       // A dropped Session that is assigned again lives on; a released one is closed for good.
       ending: row.ending?.kind === "dropped" ? undefined : row.ending,
     })
+    if (isHeld) turns.recall(sessionId)
   }
 
   const release = ({ sessionId, graceMs }: Extract<LinkCommand, { readonly type: "release" }>): void => {

@@ -38,7 +38,7 @@ export const createReports = (deps: ReportsDeps): Reports => {
   ): void => {
     const row = sessions.get(process.sessionId)
     if (row === undefined) return
-    sessions.put({ ...row, turn: undefined, finishedTurn: turnId })
+    sessions.put({ ...row, turn: row.next, next: undefined, finishedTurn: turnId })
     sessions.dropMessages(process.sessionId)
     emit({ type: "turn_settled", ...process, turnId, outcome })
     store.afterCommit(() => deps.tell(process, { kind: "turn_ended", turnId }))

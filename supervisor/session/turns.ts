@@ -8,11 +8,13 @@
 import type { TurnData } from "@computerd/protocol/channel"
 import { errorTraits } from "@computerd/protocol/errors"
 import { Generation, type SessionId, type TurnId } from "@computerd/protocol/ids"
+import { stopGraceMs } from "@computerd/protocol/limits"
 import type { LinkCommand, LinkEvent } from "@computerd/protocol/link"
 import type { Journal } from "../journal.ts"
 import type { Clock } from "../ports.ts"
 import type { Store } from "../store/open.ts"
-import type { SessionRow, StoredMessage } from "../store/sessions.ts"
+import type { SessionRow, StoredMessage, StoredTurn } from "../store/sessions.ts"
+import { dropMessages } from "./exit.ts"
 import type { DownFrames } from "./frames.ts"
 
 export interface TurnsDeps {
@@ -43,6 +45,8 @@ export interface Turns {
   readonly answer: (command: Extract<LinkCommand, { readonly type: "answer" }>) => void
   /** The control plane has no such Turn any more: it never began, or it must stop. */
   readonly withdraw: (sessionId: SessionId, graceMs: number) => void
+  /** What no process has been given waits at the control plane again. */
+  readonly recall: (sessionId: SessionId) => void
   /** Hands the waiting Turn and its messages to the process. */
   readonly give: (row: SessionRow) => void
 }
@@ -57,39 +61,41 @@ export const createTurns = (deps: TurnsDeps): Turns => {
   const ignore = (sessionId: SessionId, type: string, why: string): void =>
     deps.journal.record({ event: "command_ignored", sessionId, type, why })
 
-  /** TU3 */
-  const dropMessages = ({ sessionId, turnId }: OfTurn): void => {
-    const messageIds = sessions.takeMessages(sessionId).map((message) => message.messageId)
-    sessions.dropMessages(sessionId)
-    if (messageIds.length > 0) emit({ type: "messages_dropped", sessionId, turnId, messageIds })
-  }
-
   /** Why a Turn is not taken; `undefined`: it is. */
   const refusal = (row: SessionRow | undefined, turn: TurnData): string | undefined => {
     if (row === undefined) return "the Session is not assigned here"
     if (row.finishedTurn === turn.id) return "the Turn has ended here"
-    const isOther = row.turn !== undefined && row.turn.data.id !== turn.id
-    return isOther && row.turn?.phase === "sent" ? "another Turn is running" : undefined
+    const isPast = row.turn !== undefined && turn.sequence < row.turn.data.sequence
+    return isPast ? "a later Turn is here" : undefined
   }
 
-  const dispatch = (sessionId: SessionId, turn: TurnData): void => {
-    const row = sessions.get(sessionId)
-    const why = refusal(row, turn)
-    if (row === undefined || why !== undefined) {
-      ignore(sessionId, "dispatch", why ?? "")
+  /** One Turn at a time: another one that still runs must stop first, since it has ended for the control plane. */
+  const displace = (row: SessionRow, next: StoredTurn): void => {
+    const { sessionId, turn } = row
+    if (turn?.phase === "sent") {
+      sessions.put({ ...row, wanted: true, next })
+      cancel({ sessionId, turnId: turn.data.id }, { status: "interrupted", graceMs: stopGraceMs })
       return
     }
-    const isKnown = row.turn?.data.id === turn.id
-    if (row.turn !== undefined && !isKnown) dropMessages({ sessionId, turnId: row.turn.data.id })
-    const atMs = deps.clock.wallMs()
-    sessions.put({ ...row, wanted: true, turn: isKnown ? row.turn : { data: turn, phase: "waiting", atMs } })
+    dropMessages(deps, row)
+    sessions.put({ ...row, wanted: true, turn: next })
   }
 
-  /** The process never got it, so it ends here and now. */
-  const settleWaiting = (row: SessionRow, turnId: TurnId, { status }: CancelRequest): void => {
+  const dispatch = (sessionId: SessionId, data: TurnData): void => {
+    const row = sessions.get(sessionId)
+    const why = refusal(row, data)
+    if (row === undefined || why !== undefined) ignore(sessionId, "dispatch", why ?? "")
+    else if (row.turn?.data.id === data.id) sessions.put({ ...row, wanted: true })
+    else displace(row, { data, phase: "waiting", atMs: deps.clock.wallMs() })
+  }
+
+  /** No process ever got it, so it ends here and now. */
+  const settleUngiven = (row: SessionRow, turnId: TurnId, status: CancelRequest["status"]): void => {
     const { sessionId } = row
-    dropMessages({ sessionId, turnId })
-    sessions.put({ ...row, turn: undefined, finishedTurn: turnId })
+    if (row.turn?.data.id === turnId) {
+      dropMessages(deps, row)
+      sessions.put({ ...row, turn: undefined, finishedTurn: turnId })
+    } else sessions.put({ ...row, next: undefined })
     const error = { code: status, message: errorTraits[status].advice }
     const generation = generationOf(row)
     emit({ type: "turn_settled", sessionId, generation, turnId, outcome: { status, error } })
@@ -97,10 +103,9 @@ export const createTurns = (deps: TurnsDeps): Turns => {
 
   const cancel = ({ sessionId, turnId }: OfTurn, { status, graceMs }: CancelRequest): void => {
     const row = sessions.get(sessionId)
-    const turn = row?.turn
-    if (row === undefined || turn?.data.id !== turnId)
-      ignore(sessionId, "cancel_turn", "it does not run here")
-    else if (turn.phase === "waiting") settleWaiting(row, turnId, { status, graceMs })
+    const turn = [row?.turn, row?.next].find((each) => each?.data.id === turnId)
+    if (row === undefined || turn === undefined) ignore(sessionId, "cancel_turn", "it does not run here")
+    else if (turn.phase === "waiting") settleUngiven(row, turnId, status)
     else if (turn.cancel?.status !== status) {
       sessions.put({ ...row, turn: { ...turn, cancel: { status, graceMs } } })
       push(sessionId, { type: "cancel_turn", turnId, status })
@@ -111,6 +116,14 @@ export const createTurns = (deps: TurnsDeps): Turns => {
   const giveMessages = ({ sessionId, turnId }: OfTurn): void => {
     for (const { messageId, content } of sessions.takeMessages(sessionId))
       push(sessionId, { type: "message", turnId, messageId, content: [...content] })
+  }
+
+  const recall = (sessionId: SessionId): void => {
+    const row = sessions.get(sessionId)
+    if (row?.turn?.phase === "waiting") {
+      dropMessages(deps, row)
+      sessions.put({ ...row, turn: undefined, next: undefined })
+    } else if (row?.next !== undefined) sessions.put({ ...row, next: undefined })
   }
 
   return {
@@ -132,15 +145,11 @@ export const createTurns = (deps: TurnsDeps): Turns => {
       else ignore(sessionId, "answer", "the Turn that asked has ended")
     },
     withdraw: (sessionId, graceMs) => {
-      const row = sessions.get(sessionId)
-      if (row?.turn === undefined) return
-      if (row.turn.phase === "sent") {
-        cancel({ sessionId, turnId: row.turn.data.id }, { status: "interrupted", graceMs })
-        return
-      }
-      sessions.dropMessages(sessionId)
-      sessions.put({ ...row, turn: undefined })
+      recall(sessionId)
+      const turn = sessions.get(sessionId)?.turn
+      if (turn !== undefined) cancel({ sessionId, turnId: turn.data.id }, { status: "interrupted", graceMs })
     },
+    recall,
     give: (row) => {
       if (row.turn === undefined) return
       const { sessionId } = row

@@ -29,6 +29,8 @@ export interface SessionRow {
   /** A process shall exist. Ends with the process: a loss is not repaired without a new reason. */
   readonly wanted: boolean
   readonly turn: StoredTurn | undefined
+  /** Dispatched while another one still ran: it is given once that has stopped. */
+  readonly next: StoredTurn | undefined
   /** The Session is to be ended and forgotten; only a release is answered. */
   readonly ending: Ending | undefined
   /** The last Turn that ended here, so that it is never run again. */
@@ -59,6 +61,7 @@ interface Columns {
   generation: number
   wanted: number
   turn: string | null
+  next: string | null
   ending: string | null
   finished_turn: string | null
   last_exit: string | null
@@ -70,6 +73,7 @@ const rowOf = (columns: Columns): SessionRow => ({
   generation: columns.generation,
   wanted: columns.wanted === 1,
   turn: columns.turn === null ? undefined : StoredTurn.parse(JSON.parse(columns.turn)),
+  next: columns.next === null ? undefined : StoredTurn.parse(JSON.parse(columns.next)),
   ending: columns.ending === null ? undefined : Ending.parse(JSON.parse(columns.ending)),
   finishedTurn: columns.finished_turn === null ? undefined : TurnId.parse(columns.finished_turn),
   lastExit: columns.last_exit === null ? undefined : ExitReason.parse(JSON.parse(columns.last_exit)),
@@ -80,9 +84,9 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 const statements = (database: Database) => ({
   all: database.query<Columns, []>("SELECT * FROM sessions"),
   put: database.query(
-    `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
+    `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
        assignment = excluded.assignment, generation = excluded.generation, wanted = excluded.wanted,
-       turn = excluded.turn, ending = excluded.ending,
+       turn = excluded.turn, next = excluded.next, ending = excluded.ending,
        finished_turn = excluded.finished_turn, last_exit = excluded.last_exit`,
   ),
   remove: database.query("DELETE FROM sessions WHERE session_id = ?"),
@@ -124,6 +128,7 @@ export const sessionTable = (database: Database, transactions: Transactions): Se
         row.generation,
         row.wanted ? 1 : 0,
         json(row.turn),
+        json(row.next),
         json(row.ending),
         row.finishedTurn ?? null,
         json(row.lastExit),

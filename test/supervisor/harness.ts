@@ -83,12 +83,15 @@ export const newAssignment = (agent: string, part: Partial<SessionAssignment> = 
   ...part,
 })
 
+/** Turns of a Session are numbered in the order of their making, as the control plane numbers them. */
+let sequence = 0
+
 export const newDispatch = (sessionId: SessionId, text: string, id: TurnId = ports.newId("trn")) => ({
   type: "dispatch" as const,
   sessionId,
   turn: {
     id,
-    sequence: 1,
+    sequence: ++sequence,
     createdAt: new Date(ports.clock.wallMs()).toISOString(),
     input: [{ type: "text" as const, text }],
     source: { kind: "client" as const },

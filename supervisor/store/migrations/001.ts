@@ -13,6 +13,7 @@ CREATE TABLE sessions (
   generation INTEGER NOT NULL,
   wanted INTEGER NOT NULL,
   turn TEXT,
+  next TEXT,
   ending TEXT,
   finished_turn TEXT,
   last_exit TEXT

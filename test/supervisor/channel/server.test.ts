@@ -36,6 +36,7 @@ beforeEach(() => {
     generation: 1,
     wanted: true,
     turn: undefined,
+    next: undefined,
     ending: undefined,
     finishedTurn: undefined,
     lastExit: undefined,

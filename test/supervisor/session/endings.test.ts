@@ -62,7 +62,7 @@ test("a process that dies while idle is replaced by the next generation when a T
   expect(await world.event("turn_settled")).toMatchObject({ generation: 2 })
 })
 
-test("a failed init is the reason of the exit, and its queued Turn waits for a new reason to start", async () => {
+test("a failed init is the reason of the exit, and the Turn that waited for it goes back undone", async () => {
   const { sessionId } = await start("init-fails")
   const command = world.dispatch(sessionId, "hello")
   world.apply(command)
@@ -71,6 +71,8 @@ test("a failed init is the reason of the exit, and its queued Turn waits for a n
   expect("turnId" in exit).toBe(false)
   expect(world.events.some((event) => event.type === "turn_settled")).toBe(false)
   expect(world.sessions.living()).toEqual([])
+  world.apply(command)
+  expect(await world.event("process_starting", (event) => event.generation === 2)).toBeDefined()
 })
 
 test("an exit before readiness keeps its code, and 137 is not taken for a kill", async () => {

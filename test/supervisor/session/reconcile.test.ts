@@ -115,6 +115,7 @@ test("a process whose supervisor died before it could write its pid down is foun
       generation: 1,
       wanted: true,
       turn: undefined,
+      next: undefined,
       ending: undefined,
       finishedTurn: undefined,
       lastExit: undefined,

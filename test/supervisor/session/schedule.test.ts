@@ -148,8 +148,7 @@ class ControlPlane {
         if (open === undefined) continue
         const { sessionId } = known.assignment
         const state = this.#world.sessions.find(sessionId)?.state
-        if (state === "exited") this.#world.apply(open)
-        else if (state === "running") this.#world.apply(cancelOf(open))
+        this.#world.apply(state === "running" ? cancelOf(open) : open)
       }
       return this.#known.every((known) => this.#open(known) === undefined)
     }, "the settlement of every Turn")
@@ -215,6 +214,7 @@ const facts: fc.Arbitrary<StepFacts> = fc.record({
           ? undefined
           : { data: newDispatch(newAssignment("x").sessionId, "x").turn, phase, atMs: 0 },
       ),
+    next: fc.constant(undefined),
     ending: fc.constantFrom(undefined, { kind: "released" as const, graceMs: 7 }),
     finishedTurn: fc.constant(undefined),
     lastExit: fc.constant(undefined),

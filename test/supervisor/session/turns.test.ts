@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test"
-import { HoldId } from "@computerd/protocol/ids"
+import { HoldId, type TurnId } from "@computerd/protocol/ids"
 import type { Hold, LinkCommand, SessionAssignment } from "@computerd/protocol/link"
 import { createWorld, newDispatch, ports, type World } from "../harness.ts"
 
@@ -164,22 +164,53 @@ test("a held Session gets no process before its release, and the release starts 
   const assignment = world.assignment("echo")
   const { sessionId } = assignment
   world.apply({ type: "assign", assignment: { ...assignment, holds: [hold(assignment)] } })
-  world.apply(world.dispatch(sessionId, "hello"))
   expect(world.sessions.find(sessionId)).toMatchObject({ state: "assigned", held: true, generation: 0 })
   expect(world.events).toEqual([])
-  world.apply({ type: "assign", assignment })
+  world.apply({ type: "assign", assignment }, world.dispatch(sessionId, "hello"))
   await world.event("turn_settled")
 })
 
-test("a hold keeps a living process and keeps Turns from it", async () => {
+test("a hold keeps a living process, and what it had not been given runs only when dispatched again", async () => {
   const assignment = await start("echo")
   const { sessionId } = assignment
   await world.event("process_ready")
-  world.apply({ type: "assign", assignment: { ...assignment, holds: [hold(assignment)] } })
-  world.apply(world.dispatch(sessionId, "hello"))
+  const command = world.dispatch(sessionId, "hello")
+  world.store.transaction(() => {
+    world.sessions.apply(command)
+    world.sessions.apply({ type: "assign", assignment: { ...assignment, holds: [hold(assignment)] } })
+  })
   expect(world.sessions.find(sessionId)).toMatchObject({ state: "ready", held: true, turn: undefined })
   world.apply({ type: "assign", assignment })
-  expect(await world.event("turn_settled")).toMatchObject({ generation: 1 })
+  expect(world.sessions.find(sessionId)).toMatchObject({ state: "ready", held: false, turn: undefined })
+  world.apply(command)
+  expect(await world.event("turn_settled")).toMatchObject({ generation: 1, turnId: command.turn.id })
+})
+
+test("a Turn that is dispatched while another one runs stops that one and follows it", async () => {
+  const { sessionId } = await start("echo")
+  const first = world.dispatch(sessionId, "hang")
+  world.apply(first)
+  await world.event("turn_started")
+  const withdrawn = world.dispatch(sessionId, "withdrawn")
+  const second = world.dispatch(sessionId, "second")
+  world.store.transaction(() => {
+    world.sessions.apply(withdrawn)
+    world.sessions.apply({
+      type: "cancel_turn",
+      sessionId,
+      turnId: withdrawn.turn.id,
+      status: "cancelled",
+      graceMs: 1000,
+    })
+    world.sessions.apply(second)
+    world.sessions.apply(first)
+  })
+  const ended = async (turnId: TurnId): Promise<string> =>
+    (await world.event("turn_settled", (event) => event.turnId === turnId)).outcome.status
+  expect(await ended(withdrawn.turn.id)).toBe("cancelled")
+  expect(await ended(first.turn.id)).toBe("interrupted")
+  expect(await ended(second.turn.id)).toBe("completed")
+  expect(count("turn_started")).toBe(2)
 })
 
 test("a getter call is answered, and the bearer is in no file of the store", async () => {

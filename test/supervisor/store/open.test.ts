@@ -58,6 +58,7 @@ test("a store that is opened again keeps its identity and what was written", () 
       generation: 3,
       wanted: true,
       turn: undefined,
+      next: undefined,
       ending: undefined,
       finishedTurn: undefined,
       lastExit: { kind: "code", code: 4 },

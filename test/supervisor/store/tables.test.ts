@@ -28,6 +28,7 @@ const addSession = (): SessionId => {
     generation: 1,
     wanted: true,
     turn: undefined,
+    next: undefined,
     ending: undefined,
     finishedTurn: undefined,
     lastExit: undefined,
