@@ -14,10 +14,9 @@ const sequence = (value: unknown): number | undefined => {
 }
 
 export const decoder =
-  <Frame>(schema: z.ZodType<Frame>) =>
+  <Frame>(schema: z.ZodType<Frame>, maxBytes: number = frameMaxBytes) =>
   (data: string | Uint8Array): Decoded<Frame> => {
-    if (data.length > frameMaxBytes)
-      return { kind: "invalid", message: `frame is larger than ${frameMaxBytes} bytes` }
+    if (data.length > maxBytes) return { kind: "invalid", message: `frame is larger than ${maxBytes} bytes` }
     let value: unknown
     try {
       value = JSON.parse(

@@ -41,6 +41,8 @@ export const sessionStartTimeoutMs = 60_000
 
 /** One frame of a link; above the MCP body so that every accepted call fits. */
 export const frameMaxBytes = 2_097_152
+/** Of the control plane to a supervisor: `attached` lists every Session of a Computer. */
+export const linkDownFrameMaxBytes = 16_777_216
 /** Frames that one side keeps until they are acknowledged. */
 export const unacknowledgedFramesMax = 10_000
 /** `output.write`, one chunk. */

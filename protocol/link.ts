@@ -31,6 +31,7 @@ import {
   StoreId,
   TurnId,
 } from "./ids.ts"
+import { linkDownFrameMaxBytes } from "./limits.ts"
 import { Scope } from "./scope.ts"
 
 export const linkProtocol = 1
@@ -290,4 +291,4 @@ export const LinkDownFrame = z.discriminatedUnion("kind", [
 export type LinkDownFrame = z.infer<typeof LinkDownFrame>
 
 export const decodeLinkUp = decoder(LinkUpFrame)
-export const decodeLinkDown = decoder(LinkDownFrame)
+export const decodeLinkDown = decoder(LinkDownFrame, linkDownFrameMaxBytes)

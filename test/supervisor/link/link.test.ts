@@ -3,6 +3,7 @@ import { fail, ok } from "@computerd/protocol/errors"
 import { Epoch, Generation } from "@computerd/protocol/ids"
 import type { LinkCommand, LinkEvent } from "@computerd/protocol/link"
 import { leaseTable } from "@computerd/supervisor/store/lease"
+import { newAssignment } from "../harness.ts"
 import { attached, createStation, ports, type Station, type StationOptions } from "./station.ts"
 
 let stations: Station[] = []
@@ -123,6 +124,18 @@ test("an invalid frame is logged and answered and breaks nothing", async () => {
   one.emit(starting)
   await one.controlPlane.until(() => one.controlPlane.received === 1, "an event after it")
   expect(one.controlPlane.count("attach").length).toBe(1)
+})
+
+test("a Computer with more Sessions than fit into an ordinary frame attaches like any other", async () => {
+  const one = station({ start: "later" })
+  const agents = Array.from({ length: 200 }, (_, index) => `agent-${index}-${"x".repeat(60)}`)
+  for (let count = 0; count < 500; count += 1) {
+    const assignment = newAssignment("probe", { manifestAgents: agents })
+    one.controlPlane.desired.set(assignment.sessionId, { assignment, messages: [] })
+  }
+  one.link.start()
+  await attached(one)
+  expect(one.reconciled).toEqual([500])
 })
 
 test("a superseded supervisor never dials again and its lease has ended", async () => {
