@@ -48,6 +48,8 @@ export interface PublishOptions {
   readonly environment?: string
   /** Of the process that loads the program at publication. */
   readonly variables?: Readonly<Record<string, string>>
+  /** Gives up: nothing is published, and nothing of it runs any more when the answer comes. */
+  readonly signal?: AbortSignal
 }
 
 export interface ControlPlane
@@ -180,7 +182,7 @@ const followComputers = ({ receiver, driver, ports }: Built): (() => void) => {
 
 const publisher = (options: ControlPlaneOptions, built: Built): ControlPlane["publish"] => {
   const { receiver, content, ports, stateDirectory } = built
-  return async (directory, { environment = defaultEnvironment, variables = {} } = {}) => {
+  return async (directory, { environment = defaultEnvironment, variables = {}, signal } = {}) => {
     const key = EnvironmentKey.safeParse(environment)
     if (!key.success)
       return fail("invalid_arguments", `environment ${key.error.issues[0]?.message}`, "environment")
@@ -189,6 +191,7 @@ const publisher = (options: ControlPlaneOptions, built: Built): ControlPlane["pu
       content,
       ports,
       stateDirectory,
+      signal,
     })
     if (!published.ok) return published
     const { manifest, notices } = published.value

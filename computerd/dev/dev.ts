@@ -49,7 +49,7 @@ const publish = async (
   deps: DevDeps,
 ): Promise<Result<void>> => {
   const { stop } = deps.interrupt
-  const published = await controlPlane.publish(program, { variables })
+  const published = await controlPlane.publish(program, { variables, signal: stop })
   stop.throwIfAborted()
   if (!published.ok) return published
   for (const notice of published.value.notices) await writeOut(deps.err, `computerd: ${oneLine(notice)}\n`)

@@ -1,8 +1,9 @@
 /** Where `dev` keeps its state: the directory that was named, or a temporary one that goes with it. */
 import { existsSync } from "node:fs"
-import { mkdir, mkdtemp, realpath, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, realpath } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { removeTree } from "@computerd/control-plane/publication/content/remove"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
 export interface StateDirectory {
@@ -17,7 +18,7 @@ const removeAttempts = 10
 const remove = async (path: string): Promise<void> => {
   for (let attempt = 1; attempt <= removeAttempts && existsSync(path); attempt += 1) {
     try {
-      await rm(path, { recursive: true, force: true })
+      await removeTree(path)
     } catch (error) {
       if (attempt === removeAttempts) throw error
     }

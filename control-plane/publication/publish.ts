@@ -65,6 +65,7 @@ const describe = async (bundle: string, staged: string, variables: Variables, de
       environment: deps.environment,
       command: deps.describeCommand,
       timeoutMs: deps.describeTimeoutMs ?? describeTimeoutDefaultMs,
+      signal: deps.signal,
     },
   )
 }

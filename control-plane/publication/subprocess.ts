@@ -12,6 +12,8 @@ export interface SubprocessRequest {
   readonly timeoutMs: number
   /** Written to its standard input, which is then closed. */
   readonly input?: string
+  /** Kills it, and all that it started in its process group. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export type SubprocessOutcome =
@@ -77,7 +79,11 @@ export const runSubprocess = async (
     late = true
     killGroup(child.pid)
   })
+  const kill = (): void => killGroup(child.pid)
+  if (request.signal?.aborted === true) kill()
+  request.signal?.addEventListener("abort", kill)
   const code = await child.exited
+  request.signal?.removeEventListener("abort", kill)
   cancelDeadline()
   killGroup(child.pid)
   await Promise.race([drained, new Promise<void>((resolve) => ports.after(drainMs, resolve))])

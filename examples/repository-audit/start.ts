@@ -4,8 +4,7 @@
  */
 import { constants } from "node:fs"
 import { access, realpath, stat } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { relative, resolve } from "node:path"
+import { resolve } from "node:path"
 import { runCommand } from "@computerd/computerd/execute"
 
 const exitUsage = 2
@@ -30,12 +29,6 @@ const reasons: Readonly<Record<string, string>> = {
   ELOOP: "is a symbolic link that leads nowhere",
 }
 
-/** Whether `inner` is `outer` or lies in it. */
-const isWithin = (inner: string, outer: string): boolean => {
-  const way = relative(outer, inner)
-  return way !== ".." && !way.startsWith("../")
-}
-
 /** The directory itself, whatever links lead to it. */
 const directory = async (given: string): Promise<Choice> => {
   const refused = (reason: string): Choice => ({ kind: "refused", message: `${given} ${reason}` })
@@ -43,9 +36,6 @@ const directory = async (given: string): Promise<Choice> => {
     const path = await realpath(resolve(given))
     if (!(await stat(path)).isDirectory()) return refused("is not a directory")
     await access(path, constants.R_OK | constants.X_OK)
-    // The audit would copy its own copies.
-    if (isWithin(await realpath(tmpdir()), path))
-      return refused(`holds the folder for temporary files, ${tmpdir()}; set TMPDIR to one outside it`)
     return { kind: "audit", path }
   } catch (error) {
     const code = codeOf(error)

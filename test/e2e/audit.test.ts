@@ -7,7 +7,7 @@ import { renderReport } from "../../examples/repository-audit/report/report.ts"
 import { type Fixture, repository } from "../examples/fixture.ts"
 import { boundMs, eventually, listeners, type Sandbox, sandbox, startAudit, supervisors } from "./sandbox.ts"
 
-const patience = boundMs * 3
+const patience = boundMs * 2
 
 let place: Sandbox
 let repo: Fixture

@@ -25,7 +25,8 @@ export interface Sandbox {
   readonly remove: () => Promise<void>
 }
 
-export const boundMs = 20_000
+/** Generous: a machine that runs everything at once is slow, and a fault is not a matter of seconds. */
+export const boundMs = 60_000
 
 export const within = async <Value>(what: string, work: Promise<Value>): Promise<Value> => {
   let timer: Timer | undefined

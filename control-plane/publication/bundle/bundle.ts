@@ -15,6 +15,7 @@ export interface BundleDeps {
   readonly ports: Pick<Ports, "after">
   readonly environment: Environment
   readonly fallbackModules: FallbackModules
+  readonly signal?: AbortSignal | undefined
 }
 
 const bundleTimeoutMs = 120_000
@@ -74,6 +75,7 @@ export const bundleProgram = async (
       environment: deps.environment,
       timeoutMs: bundleTimeoutMs,
       input: JSON.stringify(job),
+      signal: deps.signal,
     },
     deps.ports,
   )

@@ -32,15 +32,21 @@ const copyOne = async (from: string, to: string, size: number): Promise<string> 
 
 const octal = (mode: number): string => mode.toString(8).padStart(3, "0")
 
+export interface CopyPlace {
+  readonly source: string
+  readonly target: string
+  readonly signal?: AbortSignal | undefined
+}
+
 type File = Extract<SelectedEntry, { kind: "file" }>
 
 const copyFiles = async (
   files: readonly File[],
-  source: string,
-  target: string,
+  { source, target, signal }: CopyPlace,
 ): Promise<ReadonlyMap<string, string>> => {
   const digests = new Map<string, string>()
   await eachBounded(files, copiesAtOnce, async ({ path, mode, size }) => {
+    signal?.throwIfAborted()
     const to = join(target, path)
     digests.set(path, await copyOne(join(source, path), to, size))
     await chmod(to, mode)
@@ -61,18 +67,14 @@ const identity = (entry: SelectedEntry, contents: ReadonlyMap<string, string>): 
 }
 
 /** `entries` are sorted by path, so a directory precedes what it holds. */
-export const copyLayer = async (
-  entries: readonly SelectedEntry[],
-  source: string,
-  target: string,
-): Promise<Digest> => {
+export const copyLayer = async (entries: readonly SelectedEntry[], place: CopyPlace): Promise<Digest> => {
+  const { target } = place
   const directories = entries.filter((entry) => entry.kind === "directory")
   await mkdir(target, { recursive: true, mode: 0o700 })
   for (const { path } of directories) await mkdir(join(target, path), { mode: 0o700 })
   const contents = await copyFiles(
     entries.filter((entry) => entry.kind === "file"),
-    source,
-    target,
+    place,
   )
   for (const entry of entries)
     if (entry.kind === "link") await symlink(entry.target, join(target, entry.path))

@@ -54,11 +54,16 @@ const store = async (source: DirectorySource, directory: string, deps: LayerDeps
     git: source.gitignore ? await gitOf(directory, deps) : undefined,
     exclude: patterns("", source.exclude),
     ownState: await realpath(deps.stateDirectory),
+    signal: deps.signal,
   })
   const staged = await deps.content.stage()
   try {
     const content = join(staged, "content")
-    const digest = await copyLayer(selection.entries, directory, content)
+    const digest = await copyLayer(selection.entries, {
+      source: directory,
+      target: content,
+      signal: deps.signal,
+    })
     await deps.content.keep(content, deps.content.layerDirectory(digest))
     return { digest, notices: selection.notices }
   } finally {

@@ -23,6 +23,7 @@ export interface SelectRequest {
   readonly exclude: PatternFile
   /** Absolute path that is never taken: where the control plane itself keeps its state. */
   readonly ownState: string
+  readonly signal?: AbortSignal | undefined
 }
 
 interface Visit {
@@ -100,6 +101,7 @@ export const select = async (request: SelectRequest): Promise<Selection> => {
   }
 
   const walk = async (visit: Visit): Promise<void> => {
+    request.signal?.throwIfAborted()
     const at = join(request.directory, visit.path)
     const own =
       request.git === undefined || visit.inGit ? [] : await readPatterns(at, ".gitignore", visit.path)

@@ -8,6 +8,7 @@ import { runSubprocess } from "../subprocess.ts"
 export interface TrackedDeps {
   readonly ports: Pick<Ports, "after">
   readonly environment: Environment
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Tracked {
@@ -50,6 +51,7 @@ export const trackedFiles = async (directory: string, deps: TrackedDeps): Promis
       cwd: directory,
       environment: { ...deps.environment, GIT_OPTIONAL_LOCKS: "0", GIT_CONFIG_NOSYSTEM: "1" },
       timeoutMs: gitTimeoutMs,
+      signal: deps.signal,
     },
     deps.ports,
   )

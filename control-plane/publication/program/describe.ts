@@ -11,6 +11,7 @@ export interface DescribeDeps {
   readonly environment: Environment
   readonly command: readonly string[]
   readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface DescribeRequest {
@@ -45,6 +46,7 @@ const describe = async (request: DescribeRequest, deps: DescribeDeps): Promise<R
       cwd: request.cwd,
       environment: { ...deps.environment, ...request.variables },
       timeoutMs: deps.timeoutMs,
+      signal: deps.signal,
     },
     deps.ports,
   )
