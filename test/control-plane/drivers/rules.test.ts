@@ -1,0 +1,165 @@
+import { describe, expect, test } from "bun:test"
+import { localNotices, pendingReason } from "@computerd/control-plane/drivers/local/honour"
+import { copyPlans } from "@computerd/control-plane/drivers/local/layout"
+import { chooseSlice, portSlices } from "@computerd/control-plane/drivers/local/port-slices"
+import { createSlots } from "@computerd/control-plane/drivers/local/slots"
+import { Digest } from "@computerd/protocol/ids"
+import type { ImageStep, TemplateManifest } from "@computerd/protocol/manifest"
+import fc from "fast-check"
+import { agentOf, manifestOf, templateOf } from "../rig.ts"
+
+const layer = Digest.parse("a".repeat(64))
+const copy = (destination: string): ImageStep => ({ kind: "copy", layer, destination })
+const workdir = (path: string): ImageStep => ({ kind: "workdir", path })
+const places = (...steps: readonly ImageStep[]) =>
+  copyPlans(steps).map((plan) => (plan.kind === "inside" ? plan.path : `outside: ${plan.destination}`))
+
+describe("where copy steps go", () => {
+  test("the workdir is the workspace and what lies below it is inside", () => {
+    expect(places(copy("/workspace"), copy("/workspace/a/b/"), workdir("/workspace"))).toEqual(["", "a/b"])
+    expect(places(copy("/workspace"), copy("/etc/x"), workdir("/workspace/"))).toEqual([
+      "",
+      "outside: /etc/x",
+    ])
+    expect(places(copy("/workspace-2"), workdir("/workspace"))).toEqual(["outside: /workspace-2"])
+  })
+
+  test("without a workdir the root is the workspace", () => {
+    expect(places(copy("/workspace"), copy("/"))).toEqual(["workspace", ""])
+  })
+
+  test("relative destinations start at the workdir in force, and the last workdir counts", () => {
+    expect(places(copy("a"), workdir("/work"))).toEqual(["a"])
+    expect(places(workdir("/work"), copy("a"), workdir("/work/deep"), copy("b"))).toEqual([
+      "outside: /work/a",
+      "b",
+    ])
+    expect(places(workdir("/work"), copy("/work/x/../y"))).toEqual(["y"])
+  })
+
+  test("a plan inside never leads out of the workspace, whatever was written", () => {
+    const path = fc
+      .array(fc.constantFrom("..", ".", "a", "b c", "", "work"), { maxLength: 6 })
+      .map((parts) => parts.join("/"))
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            path.map(copy),
+            path.map((at) => workdir(`/${at}`)),
+          ),
+          { maxLength: 6 },
+        ),
+        (steps) =>
+          copyPlans(steps).every(
+            (plan) =>
+              plan.kind === "outside" || !(plan.path.startsWith("/") || `${plan.path}/`.startsWith("../")),
+          ),
+      ),
+    )
+  })
+})
+
+describe("what the local driver honours", () => {
+  const template = (changes: Partial<TemplateManifest>) => templateOf("t", changes)
+  const open: readonly Partial<TemplateManifest>[] = [{}, { network: { blockAll: false } }, { secrets: [] }]
+  const closed: readonly (readonly [Partial<TemplateManifest>, string])[] = [
+    [{ network: { blockAll: true } }, "network"],
+    [{ network: { allowDomains: [] } }, "network"],
+    [{ network: { blockAll: false, allowDomains: ["x.example"] } }, "network"],
+    [{ network: null }, "network"],
+    [{ network: "open" }, "network"],
+    [{ secrets: [{ secret: "KEY" }] }, "secrets"],
+    [{ secrets: {} }, "secrets"],
+    [{ network: { blockAll: true }, secrets: ["x"] }, "network and secrets"],
+  ]
+
+  test("H1 ordinary connectivity and no secrets run", () => {
+    expect(open.map((changes) => pendingReason(template(changes), false))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+
+  test("H1 R255 any other policy keeps the Template pending with the reason, unless policies may go unenforced", () => {
+    for (const [changes, what] of closed) {
+      expect(pendingReason(template(changes), false)).toContain(`cannot enforce ${what} of Template t`)
+      expect(pendingReason(template(changes), true)).toBeUndefined()
+    }
+  })
+
+  test("H2 a Template with prepare stays pending in any case", () => {
+    for (const unenforced of [false, true])
+      expect(pendingReason(template({ hasPrepare: true }), unenforced)).toContain("has prepare")
+  })
+
+  test("publication says once what is left out", () => {
+    const steps = [{ kind: "from" as const, reference: "node:24" }, copy("/etc/x"), workdir("/w")]
+    const templates = [
+      templateOf("a", { image: { name: "a", steps } }),
+      templateOf("b", { image: { name: "b", steps: steps.slice(0, 1) }, network: { blockAll: true } }),
+    ]
+    const notices = localNotices(manifestOf([agentOf("x")], templates), false)
+    expect(notices.filter((notice) => notice.includes("node:24"))).toHaveLength(1)
+    expect(notices.filter((notice) => notice.includes("not limits"))).toHaveLength(1)
+    expect(notices).toContain("copy to /etc/x of Template a lies outside its workdir and is left out")
+    expect(notices.some((notice) => notice.includes("cannot enforce network of Template b"))).toBe(true)
+  })
+})
+
+describe("port slices", () => {
+  const range = fc
+    .tuple(fc.integer({ min: 1024, max: 65_535 }), fc.integer({ min: 1024, max: 65_535 }))
+    .map(([a, b]) => ({ first: Math.min(a, b), last: Math.max(a, b) }))
+
+  test("slices never overlap and stay out of the ephemeral range, whatever that is", () => {
+    fc.assert(
+      fc.property(range, (ephemeral) => {
+        const slices = portSlices(ephemeral)
+        const apart = slices.every((slice, index) => index === 0 || slice.first > slices[index - 1]!.last)
+        const covered = ephemeral.first <= 10_127 && ephemeral.last >= 65_408
+        return (
+          apart &&
+          slices.length > 0 &&
+          (covered || slices.every((slice) => slice.last < ephemeral.first || slice.first > ephemeral.last))
+        )
+      }),
+    )
+  })
+
+  test("each Computer gets a slice of its own while there is one, and then the least used", () => {
+    const slices = portSlices({ first: 32_768, last: 60_999 })
+    const taken: { first: number; last: number }[] = []
+    for (let n = 0; n < slices.length * 2; n += 1) taken.push(chooseSlice(slices, taken, 5)!)
+    expect(new Set(taken.slice(0, slices.length).map((slice) => slice.first)).size).toBe(slices.length)
+    expect(new Set(taken.slice(slices.length).map((slice) => slice.first)).size).toBe(slices.length)
+    expect(taken[0]).toEqual(slices[5]!)
+  })
+})
+
+describe("slots", () => {
+  test("no more than the bound run at once, and whoever gives up leaves the queue", async () => {
+    const slots = createSlots(2)
+    const forever = new AbortController().signal
+    const first = await slots.take(forever)
+    await slots.take(forever)
+    const impatient = new AbortController()
+    const left = slots.take(impatient.signal)
+    const waiting = slots.take(forever)
+    impatient.abort(new Error("no more"))
+    await expect(left).rejects.toThrow("no more")
+    let entered = false
+    const done = waiting.then(() => {
+      entered = true
+    })
+    await Promise.resolve()
+    expect(entered).toBe(false)
+    first()
+    first()
+    await done
+    expect(entered).toBe(true)
+    const blocked = slots.take(AbortSignal.abort(new Error("late")))
+    await expect(blocked).rejects.toThrow("late")
+  })
+})
