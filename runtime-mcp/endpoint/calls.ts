@@ -9,7 +9,7 @@ import type { Scope } from "@computerd/protocol/scope"
 import { encode, rpcResult, toolFailure, toolText } from "./answers.ts"
 import type { Outcome } from "./dispatch.ts"
 import type { Admission } from "./gate.ts"
-import type { Clock, End, Limits, OpenRequest } from "./open_requests.ts"
+import type { Clock, End, Limits, OpenCall, OpenRequest } from "./open_requests.ts"
 import type { HttpRefusalClass } from "./refusals.ts"
 import { jsonResponse, unreadResponse } from "./responses.ts"
 
@@ -33,13 +33,15 @@ export interface CallDeps {
   readonly refuse: Refuse
 }
 
+type Asked = Extract<Outcome, { readonly kind: "call" }>
+
 /** A call on its way: what was asked, under which scope, in which request. */
 export interface PendingCall {
-  readonly asked: Extract<Outcome, { readonly kind: "call" }>
+  readonly asked: Asked
   readonly scope: Scope
   readonly open: OpenRequest
   /** Of the client's connection. */
-  readonly dropped: AbortSignal
+  readonly http: { readonly signal: AbortSignal }
 }
 
 const unknownOutcome = "its outcome is unknown; repeat it with the same idempotencyKey"
@@ -50,31 +52,57 @@ const endings = {
   shutting_down: `this Session process is ending and ${unknownOutcome} from its next process`,
 } as const satisfies Readonly<Partial<Record<End, string>>>
 
-const refused = ({ asked }: PendingCall, error: Failure): Response =>
-  jsonResponse(rpcResult(asked.id, toolFailure(asked.era, error)))
+const refused = ({ id, era }: Asked, error: Failure): Response =>
+  jsonResponse(rpcResult(id, toolFailure(era, error)))
 
-const ended = (deps: CallDeps, call: PendingCall, end: End): Response => {
-  switch (end) {
-    case "request_deadline":
-      return deps.refuse("request_timeout", "read")
-    case "dropped":
-      return unreadResponse()
-    default:
-      return refused(call, failure("admission_unavailable", endings[end]))
+const answered = (asked: Asked, answer: AdmissionAnswer): Response =>
+  answer.ok
+    ? jsonResponse(rpcResult(asked.id, toolText(asked.era, encode(answer.value))))
+    : refused(asked, answer.error)
+
+class RunningCall implements ToolCall, OpenCall {
+  readonly scope: Scope
+  readonly tool: string
+  readonly arguments: ToolCall["arguments"]
+  readonly #asked: Asked
+  readonly #refuse: Refuse
+  #ended: End | undefined
+  #abort: AbortController | undefined
+
+  constructor({ asked, scope }: PendingCall, refuse: Refuse) {
+    this.scope = scope
+    this.tool = asked.tool.name
+    this.arguments = asked.arguments
+    this.#asked = asked
+    this.#refuse = refuse
+  }
+
+  /** Made when it is asked for: a call that is answered from what is at hand never needs one. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController()
+    if (this.#ended !== undefined) this.#abort.abort(this.#ended)
+    return this.#abort.signal
+  }
+
+  end(end: End): Response {
+    this.#ended = end
+    this.#abort?.abort(end)
+    switch (end) {
+      case "request_deadline":
+        return this.#refuse("request_timeout", "read")
+      case "dropped":
+        return unreadResponse()
+      default:
+        return refused(this.#asked, failure("admission_unavailable", endings[end]))
+    }
   }
 }
 
-const answered = ({ id, era }: PendingCall["asked"], answer: AdmissionAnswer): Response =>
-  jsonResponse(
-    rpcResult(id, answer.ok ? toolText(era, encode(answer.value)) : toolFailure(era, answer.error)),
-  )
-
 /** M1: authority is judged again now that the body is here; what was renewed meanwhile is not inherited silently. */
-const refusalNow = (call: PendingCall, deps: CallDeps): Failure | undefined => {
+const refusalNow = ({ open }: PendingCall, deps: CallDeps): Failure | undefined => {
   if (deps.admission() !== "open")
     return failure("authority_changed", "the Session was held or lost its Computer while the call came in")
-  const ageMs = deps.clock.monotonicMs() - call.open.startedMs
-  return ageMs < deps.limits.toolCallMs
+  return deps.clock.monotonicMs() - open.startedMs < deps.limits.toolCallMs
     ? undefined
     : failure("admission_unavailable", "the call came in too slowly; nothing was done")
 }
@@ -89,21 +117,22 @@ const invoked = (deps: CallDeps, call: ToolCall): Promise<AdmissionAnswer> => {
 }
 
 /** Begins the call, or refuses it; the answer goes to the open request when it comes. */
-export const startCall = (deps: CallDeps, call: PendingCall): void => {
-  const { asked, open, scope, dropped } = call
-  const refusal = refusalNow(call, deps)
-  if (refusal !== undefined) return void open.answer(refused(call, refusal))
-  const signal = open.calling((end) => ended(deps, call, end))
-  if (signal === undefined) return
+export const startCall = (deps: CallDeps, pending: PendingCall): void => {
+  const { asked, open, http } = pending
+  const refusal = refusalNow(pending, deps)
+  if (refusal !== undefined) return void open.answer(refused(asked, refusal))
+  const call = new RunningCall(pending, deps.refuse)
+  if (!open.calling(call)) return
+  const dropped = http.signal
   if (dropped.aborted) return void open.end("dropped")
   // Nobody else sees this signal, and the property costs half of what a listener does.
   dropped.onabort = () => open.end("dropped")
-  invoked(deps, { scope, tool: asked.tool.name, arguments: asked.arguments, signal }).then(
+  invoked(deps, call).then(
     (answer) => open.answer(answered(asked, answer)),
     (error: unknown) => {
       deps.fault(error)
       open.answer(
-        refused(call, failure("internal", `the call failed in the supervisor and ${unknownOutcome}`)),
+        refused(asked, failure("internal", `the call failed in the supervisor and ${unknownOutcome}`)),
       )
     },
   )

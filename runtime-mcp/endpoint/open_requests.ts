@@ -28,21 +28,21 @@ export interface Time {
 
 export type End = "tool_deadline" | "request_deadline" | "dropped" | "exited" | "shutting_down"
 
-/** Says how a request ends whose own work has no answer yet, in the words of the phase it is in. */
-export type Ended = (end: End) => Response
+/** How a request ends whose body is not here yet. */
+export type BodyEnded = (end: End) => Response
 
-type Phase =
-  | { readonly kind: "body" }
-  | { readonly kind: "call"; readonly abort: AbortController; readonly ended: Ended }
-
-const bodyPhase: Phase = { kind: "body" }
+/** A call that is under way: ending it tells its observers, and answers in the words of its protocol. */
+export interface OpenCall {
+  readonly end: (end: End) => Response
+}
 
 export class OpenRequest {
   readonly startedMs: number
   readonly response: Promise<Response>
   readonly #table: RequestTable
   readonly #resolve: (response: Response) => void
-  #phase: Phase = bodyPhase
+  /** Absent while the body is read. */
+  #call: OpenCall | undefined
 
   constructor(table: RequestTable, startedMs: number) {
     const { promise, resolve } = Promise.withResolvers<Response>()
@@ -52,16 +52,15 @@ export class OpenRequest {
     this.#resolve = resolve
   }
 
-  get phase(): Phase["kind"] {
-    return this.#phase.kind
+  get phase(): "body" | "call" {
+    return this.#call === undefined ? "body" : "call"
   }
 
-  /** Enters the call; `undefined` when the request has been answered already. */
-  calling(ended: Ended): AbortSignal | undefined {
-    if (!this.#table.open.has(this)) return undefined
-    const abort = new AbortController()
-    this.#phase = { kind: "call", abort, ended }
-    return abort.signal
+  /** Enters the call; `false` when the request has been answered already. */
+  calling(call: OpenCall): boolean {
+    if (!this.#table.open.has(this)) return false
+    this.#call = call
+    return true
   }
 
   answer(response: Response): void {
@@ -70,15 +69,13 @@ export class OpenRequest {
 
   end(end: End): void {
     if (!this.#table.open.delete(this)) return
-    const phase = this.#phase
-    this.#resolve(phase.kind === "call" ? phase.ended(end) : this.#table.bodyEnded(end))
-    if (phase.kind === "call") phase.abort.abort(end)
+    this.#resolve(this.#call === undefined ? this.#table.bodyEnded(end) : this.#call.end(end))
   }
 }
 
 interface RequestTable {
   readonly open: Set<OpenRequest>
-  readonly bodyEnded: Ended
+  readonly bodyEnded: BodyEnded
 }
 
 export interface OpenRequests {
@@ -92,7 +89,7 @@ export interface OpenRequests {
 const dueMs = ({ startedMs }: OpenRequest, { toolCallMs, requestMs }: Limits, nowMs: number): number =>
   Math.min(...[startedMs + toolCallMs, startedMs + requestMs].filter((atMs) => atMs > nowMs))
 
-export const openRequests = (time: Time, limits: Limits, bodyEnded: Ended): OpenRequests => {
+export const openRequests = (time: Time, limits: Limits, bodyEnded: BodyEnded): OpenRequests => {
   const open = new Set<OpenRequest>()
   const table: RequestTable = { open, bodyEnded }
   let cancelSweep: (() => void) | undefined

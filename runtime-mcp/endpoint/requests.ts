@@ -98,7 +98,7 @@ export const createRequests = (deps: RequestDeps): Requests => {
           asked: outcome,
           scope: descriptor.scope,
           open: request,
-          dropped: http.signal,
+          http,
         })
     }
   }
