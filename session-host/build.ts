@@ -13,7 +13,8 @@ export const buildSessionHost = async (directory: string): Promise<string> => {
     target: "bun",
     format: "cjs",
     bytecode: true,
-    minify: { whitespace: true, syntax: true, identifiers: false },
+    // Lines are kept apart: an error that is shown comes with the lines around it.
+    minify: { whitespace: false, syntax: true, identifiers: true },
   })
   const entry = built.outputs.find((output) => output.kind === "entry-point")
   if (entry === undefined) throw new Error("the session host could not be built")

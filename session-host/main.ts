@@ -13,7 +13,7 @@ import { runHost } from "./session/host.ts"
 import { catchStrays, strayTo } from "./session/stray.ts"
 
 const main = async (exit: (code: number) => void): Promise<void> => {
-  const bootstrap = await readBootstrap(Bun.stdin.stream())
+  const bootstrap = await readBootstrap(Bun.stdin)
   if (!bootstrap.ok) {
     systemPorts.log(bootstrap.error.message)
     exit(exitCodes.bootstrap)

@@ -61,10 +61,13 @@ const contenders: readonly Contender[] = [
   },
 ]
 
+/** As `computerd` starts it: nothing in the working directory is read. */
+const flags = ["--config=/dev/null", "--tsconfig-override=/dev/null", "--no-env-file", "--no-install"]
+
 const once = async ({ command, input, times }: Contender): Promise<void> => {
   const ready = endpoint.ready()
   const started = Bun.nanoseconds()
-  const child = Bun.spawn([process.execPath, ...command], {
+  const child = Bun.spawn([process.execPath, ...(input === "" ? [] : flags), ...command], {
     stdin: "pipe",
     stdout: "ignore",
     stderr: "inherit",

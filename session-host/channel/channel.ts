@@ -36,6 +36,8 @@ export interface ChannelDeps {
   readonly bootstrap: SessionBootstrap
   readonly ports: Ports
   readonly timing: ChannelTiming
+  /** A supervisor has taken this process's secret; called for each connection. */
+  readonly opened: () => void
   readonly apply: (body: ChannelDown) => void
   /** The supervisor has everything up to and including `seq`. */
   readonly acknowledged: (seq: number) => void
@@ -104,6 +106,7 @@ export class Channel {
     const { sessionId, generation } = this.#deps.bootstrap
     const { received } = this.#conversation
     write(socket, { kind: "hello", protocol: spokenProtocol, sessionId, generation, received })
+    this.#deps.opened()
   }
 
   #hear(socket: WebSocket, data: unknown): void {

@@ -56,6 +56,7 @@ export const runHost = (deps: HostDeps): void => {
   const ending = new AbortController()
   let phase: Phase = { kind: "greeting" }
   let isChild = false
+  let loading: Promise<Result<LoadedAgent>> | undefined
 
   const send = (body: ChannelUp): number | undefined => channel.send(body)
   const output = createOutput(send)
@@ -104,7 +105,7 @@ export const runHost = (deps: HostDeps): void => {
 
   /** H1. Never rejects. */
   const start = async (data: SessionContextData): Promise<void> => {
-    const loaded = await load(bootstrap)
+    const loaded = await load()
     if (!loaded.ok) return await giveUp("load", loaded.error)
     const prepared = await prepare(loaded.value, data)
     if (!prepared.ok) return await giveUp("init", prepared.error)
@@ -112,6 +113,12 @@ export const runHost = (deps: HostDeps): void => {
     phase = { kind: "serving" }
     send({ type: "ready" })
     turns.serve((turn) => loaded.value.turn(turn, prepared.value))
+  }
+
+  /** Once. Begins while the greeting is on its way, since both take as long; awaited when `initialize` has come. */
+  const load = (): Promise<Result<LoadedAgent>> => {
+    loading ??= loadAgent(bootstrap)
+    return loading
   }
 
   const hasBegunToEnd = (): boolean => phase.kind === "ending"
@@ -181,13 +188,14 @@ export const runHost = (deps: HostDeps): void => {
     bootstrap,
     ports,
     timing: deps.timing,
+    opened: () => void load(),
     apply,
     acknowledged: output.acknowledged,
     ended,
   })
 }
 
-const load = async ({ bundlePath, agent }: SessionBootstrap): Promise<Result<LoadedAgent>> => {
+const loadAgent = async ({ bundlePath, agent }: SessionBootstrap): Promise<Result<LoadedAgent>> => {
   const module = await importBundle(bundlePath)
   return module.ok ? findAgent(module.value, agent) : module
 }

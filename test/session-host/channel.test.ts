@@ -23,10 +23,12 @@ test("the process greets with its protocol, Session and generation before anythi
   })
 })
 
-test("the process presents its secret, and one with a wrong secret never gets a connection", async () => {
-  const host = await start(program("turn: () => null"), { secret: "another" })
+test("a process with a wrong secret never gets a connection, and never loads its program", async () => {
+  const host = await start(program("turn: () => null", `console.log("loaded")`), { secret: "another" })
   await host.supervisor.until(() => host.supervisor.refusedUpgrades > 2, "three refused attempts")
   expect(host.supervisor.connections).toBe(0)
+  host.child.kill("SIGKILL")
+  expect(await host.stdout).toBe("")
 })
 
 test("the secret is in no argument and no environment variable of the process", async () => {
@@ -220,7 +222,7 @@ test("a numbered frame that cannot be read is answered by number and does not co
 })
 
 test("a frame before welcome is refused and changes nothing", async () => {
-  const host = await start(program("turn: () => null", `console.log("loaded")`), {
+  const host = await start(program(`init: () => console.log("initialized"), turn: () => null`), {
     supervisor: {
       welcome: () =>
         ({
