@@ -49,6 +49,7 @@ const publish = async (
   deps: DevDeps,
 ): Promise<Result<void>> => {
   const { stop } = deps.interrupt
+  await writeOut(deps.err, `Publishing ${oneLine(program)}\n`)
   const published = await controlPlane.publish(program, { variables, signal: stop })
   stop.throwIfAborted()
   if (!published.ok) return published

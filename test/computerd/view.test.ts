@@ -88,9 +88,9 @@ const frame = (snapshot: FleetSnapshot, columns = 100, rows = 24) =>
 
 test("the tree shows Computers, their Sessions and their Turns with state and elapsed time", () => {
   expect(frame(fleet(1))).toEqual([
-    "1 Computers · 1 Sessions · 1 Turns running · 5.0s",
+    "1 Computer · 1 Session · 1 Turn running · 5.0s",
     "● Computer cmp_…00000001 box: running",
-    "  ● Session ses_…00000001 worker: ready",
+    "  ● Session ses_…00000001 worker: process ready",
     "    ● Turn 1: running 3.0s",
   ])
 })
@@ -157,13 +157,13 @@ test("the live view erases what it drew, also after the terminal became narrower
   text = ""
   columns = 30
   resized()
-  // At 30 columns the first three lines took two rows each.
+  // At 30 columns the first three lines took two rows each, the last one.
   expect(text.startsWith("\r\u001b[7A\u001b[0J")).toBe(true)
   text = ""
   view.note("hello\u0007")
   expect(text).toStartWith("\r\u001b[4A\u001b[0Jhello\n")
   view.close()
-  expect(text).toEndWith("\u001b[?25h")
+  expect(text).toEndWith("\u001b[?25h\n")
 })
 
 test("events become lines with whole ids", () => {

@@ -29,7 +29,7 @@ const dev = (directory: string) => place.run(computerd, "dev", directory, "--age
 
 /** What is said beside events and notices. */
 const said = (err: string): readonly string[] =>
-  err.split("\n").filter((line) => line !== "" && !/^\d+\.\ds |are not limits here$/.test(line))
+  err.split("\n").filter((line) => line !== "" && !/^\d+\.\ds |^Publishing |are not limits here$/.test(line))
 
 const programs: Readonly<Record<string, readonly [body: string, message: RegExp]>> = {
   "no Agents": ["export const x = 1", /^computerd: invalid_program: agents is empty/],
@@ -117,7 +117,7 @@ test("a directory that is missing, or is none, is named", async () => {
   expect(await refused(computerd, "dev", missing, "--agent", "a", "--input", "i")).toEqual({
     exitCode: 1,
     out: "",
-    err: `computerd: invalid_program: program directory ${missing} does not exist\n`,
+    err: `Publishing ${missing}\ncomputerd: invalid_program: program directory ${missing} does not exist\n`,
   })
   expect(await refused(computerd, "dev", missing, "--input", "i")).toEqual({
     exitCode: 2,

@@ -5,6 +5,7 @@ export type {
   ComputerRow,
   FleetEvent,
   FleetSnapshot,
+  ProcessView,
   SessionView,
   TurnView,
 } from "@computerd/control-plane/receiver/fleet"

@@ -43,7 +43,8 @@ export const createLiveView = (
       stopTimer()
       stopResize()
       draw([])
-      terminal.write(showCursor)
+      // What is printed next begins on a line of its own.
+      terminal.write(`${showCursor}\n`)
     },
   }
 }

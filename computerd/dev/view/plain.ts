@@ -1,6 +1,6 @@
 /** One line for each event, for output that is no terminal. Ids are whole, so that lines can be searched. */
 import type { FleetEvent } from "./fleet.ts"
-import { elapsed, oneLine } from "./text.ts"
+import { elapsed, oneLine, sessionWords } from "./text.ts"
 
 const text = (event: FleetEvent): string | undefined => {
   switch (event.type) {
@@ -12,8 +12,7 @@ const text = (event: FleetEvent): string | undefined => {
     }
     case "session_changed": {
       const place = event.added ? ` on Computer ${event.computerId}` : ""
-      const process = event.status === "open" ? `process ${event.process}` : event.status
-      return `Session ${event.sessionId} ${event.agent}${place}: ${process}`
+      return `Session ${event.sessionId} ${event.agent}${place}: ${sessionWords(event.status, event.process)}`
     }
     case "turn_changed": {
       const { error } = event

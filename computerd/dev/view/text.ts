@@ -1,4 +1,6 @@
 /** Short texts for people: durations, ids, and foreign text that must not steer a terminal. */
+import type { SessionStatus } from "@computerd/protocol/content"
+import type { ProcessView } from "./fleet.ts"
 
 const second = 1_000
 const minute = 60 * second
@@ -18,6 +20,18 @@ export const shortId = (id: string): string => {
   const kind = id.slice(0, id.indexOf("_") + 1)
   return `${kind}…${id.slice(-8)}`
 }
+
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
+
+const processWords: Readonly<Record<ProcessView, string>> = {
+  none: "no process",
+  starting: "process starting",
+  ready: "process ready",
+}
+
+/** An open Session is what its process is. */
+export const sessionWords = (status: SessionStatus, process: ProcessView): string =>
+  status === "open" ? processWords[process] : status
 
 /** One line without controls, whatever a program wrote. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()

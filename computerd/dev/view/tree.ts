@@ -3,7 +3,7 @@
  * lines out. When there is more than fits, first a Computer shrinks to one line, then what is over is summed up.
  */
 import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "./fleet.ts"
-import { elapsed, fitted, oneLine, shortId } from "./text.ts"
+import { counted, elapsed, fitted, oneLine, sessionWords, shortId } from "./text.ts"
 
 export interface Screen {
   readonly columns: number
@@ -72,7 +72,7 @@ const computerState = ({ status, residency, error }: ComputerRow): string => {
 
 const sessionState = (session: SessionView): string => {
   const held = session.holds[0] === undefined ? "" : `, held (${session.holds[0].kind})`
-  return `${session.status === "open" ? session.process : session.status}${held}`
+  return `${sessionWords(session.status, session.process)}${held}`
 }
 
 const fullLines = ({ computer, sessions, progress }: Group, nowMs: number): readonly string[] => [
@@ -89,9 +89,9 @@ const shortLine = ({ computer, sessions, progress }: Group, nowMs: number): stri
   const session = sessions.at(-1)
   const turn = session?.turns.at(-1)
   const what = [
-    `Computer ${shortId(computer.id)} ${computerState(computer)}`,
+    `${shortId(computer.id)} ${computerState(computer)}`,
     ...(session === undefined ? [] : [`${session.agent} ${sessionState(session)}`]),
-    ...(turn === undefined ? [] : [`Turn ${turn.sequence} ${turnState(turn, nowMs)}`]),
+    ...(turn === undefined ? [] : [turnState(turn, nowMs)]),
   ]
   return `${mark[progress]} ${what.join(" · ")}`
 }
@@ -142,7 +142,12 @@ export const treeFrame = ({ snapshot, startedAtMs, screen }: TreeInput): readonl
   const running = snapshot.sessions
     .flatMap((session) => session.turns)
     .filter((turn) => turn.status === "running")
-  const head = `${all.length} Computers · ${snapshot.sessions.length} Sessions · ${running.length} Turns running · ${elapsed(snapshot.atMs - startedAtMs)}`
+  const head = [
+    counted(all.length, "Computer"),
+    counted(snapshot.sessions.length, "Session"),
+    `${counted(running.length, "Turn")} running`,
+    elapsed(snapshot.atMs - startedAtMs),
+  ].join(" · ")
   // The last row stays free for the cursor, the last column so that no terminal wraps.
   const lines = [head, ...body(all, Math.max(1, screen.rows - 2), snapshot.atMs)]
   return lines.map((line) => fitted(line, Math.max(10, screen.columns - 1)))

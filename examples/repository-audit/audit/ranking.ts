@@ -12,7 +12,7 @@ export interface Ranking {
 
 export const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-export const byRank = (a: Ranked, b: Ranked): number => b.count - a.count || byCodeUnit(a.path, b.path)
+const byRank = (a: Ranked, b: Ranked): number => b.count - a.count || byCodeUnit(a.path, b.path)
 
 /** Keeps `size` entries; those that count nothing are left out. */
 export const ranking = (size: number): Ranking => {

@@ -21,7 +21,7 @@ interface LanguageTotal {
   lines: number
 }
 
-export interface TallyTotals {
+interface TallyTotals {
   readonly files: number
   readonly bytes: number
   readonly binaryFiles: number

@@ -12,7 +12,7 @@ const escapeHidden = (character: string): string => {
 }
 
 /** Verbatim where that is unambiguous, else quoted with escapes. */
-export const visible = (name: string): string =>
+const visible = (name: string): string =>
   hidden.test(name) ? `"${name.replace(/["\\]/g, "\\$&").replace(eachHidden, escapeHidden)}"` : name
 
 /** An inline code span. The fence is longer than any run of backticks in the name. */

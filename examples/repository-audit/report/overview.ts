@@ -6,13 +6,13 @@ import { languageTable, rankedLists } from "./lists.ts"
 import { sharedHistoryNote } from "./method.ts"
 import { counted, density, grouped } from "./numbers.ts"
 import { auditedOf, type FolderOutcome, failedOf } from "./outcome.ts"
-import type { ReportSize } from "./report.ts"
+import type { ReportSize } from "./size.ts"
 import { type Totals, totalsOf } from "./totals.ts"
 
 /** Of a failure's message, which can be as long as its author liked. */
 const messageMax = 200
 
-export const folderName = (folder: string): string => (folder === "." ? "top level" : code(folder))
+const folderName = (folder: string): string => (folder === "." ? "top level" : code(folder))
 
 const failures = (outcomes: readonly FolderOutcome[], rowsMax: number): readonly string[] => {
   const failed = failedOf(outcomes)

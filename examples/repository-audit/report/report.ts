@@ -9,15 +9,7 @@ import { historyNote, method, sharedHistoryNote } from "./method.ts"
 import { counted, density } from "./numbers.ts"
 import { auditedOf, type FolderOutcome } from "./outcome.ts"
 import { overview } from "./overview.ts"
-
-export interface ReportSize {
-  /** Entries of each list of a folder. */
-  readonly list: number
-  /** Whether each folder has a section of its own. */
-  readonly sections: boolean
-  /** Rows of the table of folders. */
-  readonly rows: number
-}
+import type { ReportSize } from "./size.ts"
 
 /** A response is at most 256 KiB as JSON; the rest is for its envelope. */
 const reportMaxBytes = 256 * 1024 - 1024
