@@ -98,12 +98,11 @@ const assemble = async ({ options, store, closers, attached }: Foundation): Prom
   const lease = createLease({
     clock,
     timers,
-    changed: (state) =>
-      journal.record({
-        event: "lease_changed",
-        state: state.state,
-        epoch: state.state === "none" ? null : state.epoch,
-      }),
+    changed: (state) => {
+      const epoch = state.state === "none" ? null : state.epoch
+      journal.record({ event: "lease_changed", state: state.state, epoch })
+      if (state.state === "held") sessions.resume()
+    },
   })
   const outbox = createOutbox({ store, clock, journal, pushed: () => link.pump() })
   const admissions = createAdmissions({
@@ -176,6 +175,7 @@ const assemble = async ({ options, store, closers, attached }: Foundation): Prom
         return read.value
       },
     }),
+    hasLease: () => lease.state().state === "held",
     emit: outbox.push,
     connect: descriptors.connect,
     disconnect: descriptors.disconnect,

@@ -143,7 +143,8 @@ const attachedFrame = (phase: AttachedPhase, frame: LinkDownFrame): Step => {
 
 const onFrame = (phase: AttemptPhase, frame: LinkDownFrame): Step => {
   if (phase.phase === "attached") return attachedFrame(phase, frame)
-  return attachingFrame(phase, frame)
+  if (phase.phase === "attaching") return attachingFrame(phase, frame)
+  return end({ kind: "out_of_step", detail: `${frame.kind} before the attach` })
 }
 
 /** Before the attachment a lost socket means that nobody was reached; after it, that the link was cut. */
@@ -169,7 +170,7 @@ export const transition = (phase: AttemptPhase, event: AttemptEvent): Step => {
   if (phase.phase === "ended") return stay(phase)
   switch (event.type) {
     case "opened":
-      return stay({ phase: "attaching" }, { do: "send_attach" })
+      return phase.phase === "dialing" ? stay({ phase: "attaching" }, { do: "send_attach" }) : stay(phase)
     case "frame":
       return onFrame(phase, event.frame)
     case "unreadable":

@@ -72,6 +72,8 @@ export const createConnection = ({ deps, url, credential, attached }: Connection
 
   const adopt = (frame: Attached): void => {
     store.synced(() => {
+      // Before the steps that the desired state leads to: they need the lease.
+      store.afterCommit(() => lease.grant(frame.lease, attachAskedAtMs))
       leases.setEpoch(frame.lease.epoch)
       leases.setReceived(frame.commandSeq)
       outbox.align(frame.received)
@@ -83,7 +85,6 @@ export const createConnection = ({ deps, url, credential, attached }: Connection
       sessions: frame.run.length,
       pending: outbox.unacknowledged(),
     })
-    lease.grant(frame.lease, attachAskedAtMs)
     tasks = startTasks(frame)
     attached()
     requests.attached()

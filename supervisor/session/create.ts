@@ -19,6 +19,7 @@ import { endInherited } from "./inherit.ts"
 import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
 import type { Sessions, SessionsDeps } from "./sessions.ts"
+import type { StepFacts } from "./step.ts"
 import { createTurns, type Turns } from "./turns.ts"
 import { livingProcesses, viewOf } from "./view.ts"
 
@@ -35,7 +36,7 @@ const killReserveMs = 1000
 interface Shell {
   readonly isolation: Isolation
   readonly logs: Logs
-  readonly supervisor: () => "serving" | "ending"
+  readonly supervisor: () => StepFacts["supervisor"]
   /** Of the channel, which is opened last. */
   readonly channel: () => ChannelServer
 }
@@ -155,7 +156,7 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const parts = connectParts(options, {
     isolation,
     logs,
-    supervisor: () => supervisor,
+    supervisor: () => (supervisor === "serving" && !options.hasLease() ? "waiting" : supervisor),
     channel: () => channel,
   })
   const { runs, commands, drive } = parts
@@ -177,6 +178,9 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     reconcile: (run) => {
       commands.reconcile(run)
       for (const { sessionId } of store.sessions.all()) store.afterCommit(() => drive(sessionId))
+    },
+    resume: () => {
+      for (const { sessionId } of store.sessions.all()) drive(sessionId)
     },
     living: () => livingProcesses(runs.all()),
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),

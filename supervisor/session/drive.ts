@@ -76,7 +76,7 @@ export const createDrive = (deps: DriveDeps): ((sessionId: SessionId) => void) =
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       journal.record({ event: "store_write_failed", during: "next step", message })
-      if (deps.supervisor() === "serving") deps.timers.after(retryMs, () => drive(sessionId))
+      if (deps.supervisor() !== "ending") deps.timers.after(retryMs, () => drive(sessionId))
     }
   }
   return drive

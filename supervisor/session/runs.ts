@@ -82,7 +82,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
     } catch (error) {
       writeFailed("process exit", error)
       // A supervisor that ends leaves the rest to the next one, which finds the row of the process.
-      if (deps.supervisor() === "serving") {
+      if (deps.supervisor() !== "ending") {
         ports.timers.after(recordAgainMs, () => record(run, state))
         return
       }

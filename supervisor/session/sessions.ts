@@ -29,6 +29,8 @@ export interface SessionsDeps {
   readonly store: Store
   readonly config: SupervisorConfiguration
   readonly bundles: Bundles
+  /** Whether this supervisor holds the lease of its Computer: without it nothing is started or dispatched. */
+  readonly hasLease: () => boolean
   /** Appends to the durable outbox. Always called inside the transaction of the change that it reports. */
   readonly emit: (event: LinkEvent) => void
   readonly connect: (process: ProcessIdentity, policy: AskedPolicy) => Promise<Result<McpConnection>>
@@ -61,6 +63,8 @@ export interface Sessions {
   readonly apply: (command: LinkCommand) => void
   /** Takes over the whole of what must run here (F2): starts, stops, drops. Same transaction rule. */
   readonly reconcile: (run: Attached["run"]) => void
+  /** The lease is held again: takes the steps that waited for it. */
+  readonly resume: () => void
   readonly living: () => readonly LivingProcess[]
   readonly view: () => readonly SessionView[]
   readonly find: (sessionId: SessionId) => SessionView | undefined

@@ -3,6 +3,7 @@
  *
  * SS1 no process starts and no Turn is given while a hold is effective
  * SS2 a process that is gone is not replaced without a new reason: `wanted` ended with it
+ * SS3 no process starts and no Turn is given without the lease of the Computer
  */
 import { holding, type ProcessState } from "../process/machine.ts"
 import type { SessionRow } from "../store/sessions.ts"
@@ -19,7 +20,8 @@ export interface StepFacts {
   readonly row: SessionRow
   /** `none`: it has no process. */
   readonly process: ProcessState["kind"] | "none"
-  readonly supervisor: "serving" | "ending"
+  /** `waiting`: for the lease of its Computer. */
+  readonly supervisor: "serving" | "waiting" | "ending"
 }
 
 const nothing: Step = { do: "nothing" }

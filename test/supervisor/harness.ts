@@ -47,6 +47,7 @@ export interface WorldOptions {
   readonly isolation?: Isolation
   readonly sessionHost?: readonly string[]
   readonly connect?: SessionsDeps["connect"]
+  readonly hasLease?: SessionsDeps["hasLease"]
   /** Of Session processes, by configuration. */
   readonly environment?: Readonly<Record<string, string>>
   /** The supervisor's own. */
@@ -134,6 +135,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     store,
     config,
     bundles: options.bundles ?? { path: () => Promise.resolve(ok(bundle)) },
+    hasLease: options.hasLease ?? (() => true),
     emit: (event) => {
       if (refuse.event === event.type) throw new Error("database or disk is full")
       if (!store.database.inTransaction) throw new Error(`${event.type} was emitted outside a transaction`)

@@ -1,6 +1,8 @@
 /** Tool calls from an MCP client to the control plane and back, through a real supervisor, at the instants that hurt. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test"
+import { join } from "node:path"
 import type { McpConnection } from "@computerd/protocol/channel"
+import type { Status } from "@computerd/protocol/operator"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Computer } from "./computer.ts"
@@ -125,10 +127,8 @@ test("without a lease every request gets 503, and the getter waits for the next 
   ])
   await computer.event("turn_started", (event) => event.sessionId === caller)
   hooks.renew = () => "handled"
-  hooks.attach = (_, connection) => {
-    connection.cut()
-    return "handled"
-  }
+  hooks.attach = () => "handled"
+  computer.controlPlane.cut()
   await computer.untilStatus(({ lease }) => lease.state === "lapsed")
   const ping = { jsonrpc: "2.0", id: 1, method: "ping" }
   const refused = await fetch(made.url, {
@@ -151,6 +151,27 @@ test("without a lease every request gets 503, and the getter waits for the next 
   await computer.event("turn_settled", (event) => event.sessionId === caller)
   expect(await Bun.file(answer).json()).toMatchObject({ ok: true })
   await connect()
+})
+
+test("without a lease no Turn is given to a process that becomes ready, and with the next one it is", async () => {
+  const { hooks } = computer.controlPlane
+  const patient = computer.assign("patient")
+  const turnId = computer.dispatch(patient, [])
+  const own = ({ sessions }: Status) => sessions.find(({ id }) => id === patient)
+  await computer.untilStatus((status) => own(status)?.pid != null)
+  hooks.renew = () => "handled"
+  hooks.attach = () => "handled"
+  computer.controlPlane.cut()
+  await computer.untilStatus(({ lease }) => lease.state === "lapsed")
+  await Bun.write(join(computer.directory, "workspace/ready"), "")
+  await computer.untilStatus((status) => own(status)?.state === "ready")
+  await Bun.sleep(100)
+  expect(own(await computer.status())).toMatchObject({ state: "ready", turnId: null })
+  hooks.attach = undefined
+  hooks.renew = undefined
+  computer.controlPlane.cut()
+  const settled = await computer.event("turn_settled", (event) => event.turnId === turnId)
+  expect(settled.outcome.status).toBe("completed")
 })
 
 const session = (): string => "ses_018f0000-0000-7000-8000-000000000001"

@@ -36,6 +36,9 @@ export const Connected = z.union([
 ])
 export type Connected = z.infer<typeof Connected>
 
+/** An Agent of `fixtures/probe`. */
+type ProbeAgent = "probe" | "connecting" | "patient"
+
 export interface ComputerOptions {
   readonly fake?: Partial<FakeOptions>
   readonly config?: Partial<SupervisorConfiguration>
@@ -101,11 +104,8 @@ export class Computer {
     return supervisor
   }
 
-  assignment(
-    agent: "probe" | "connecting" = "probe",
-    part: Partial<SessionAssignment> = {},
-  ): SessionAssignment {
-    const manifestAgents = ["probe", "connecting", "helper"]
+  assignment(agent: ProbeAgent = "probe", part: Partial<SessionAssignment> = {}): SessionAssignment {
+    const manifestAgents = ["probe", "connecting", "patient", "helper"]
     return {
       sessionId: newId("ses"),
       agent,
@@ -122,7 +122,7 @@ export class Computer {
     }
   }
 
-  assign(agent: "probe" | "connecting" = "probe", part: Partial<SessionAssignment> = {}): SessionId {
+  assign(agent: ProbeAgent = "probe", part: Partial<SessionAssignment> = {}): SessionId {
     const assignment = this.assignment(agent, part)
     this.controlPlane.command({ type: "assign", assignment })
     return assignment.sessionId
