@@ -156,7 +156,8 @@ test("without a lease every request gets 503, and the getter waits for the next 
 test("without a lease no Turn is given to a process that becomes ready, and with the next one it is", async () => {
   const { hooks } = computer.controlPlane
   const patient = computer.assign("patient")
-  const turnId = computer.dispatch(patient, [])
+  const proof = computer.proofFile()
+  const turnId = computer.dispatch(patient, [{ do: "init_result", file: proof }])
   const own = ({ sessions }: Status) => sessions.find(({ id }) => id === patient)
   await computer.untilStatus((status) => own(status)?.pid != null)
   hooks.renew = () => "handled"
@@ -167,11 +168,13 @@ test("without a lease no Turn is given to a process that becomes ready, and with
   await computer.untilStatus((status) => own(status)?.state === "ready")
   await Bun.sleep(100)
   expect(own(await computer.status())).toMatchObject({ state: "ready", turnId: null })
+  expect(await Bun.file(proof).exists()).toBe(false)
   hooks.attach = undefined
   hooks.renew = undefined
   computer.controlPlane.cut()
   const settled = await computer.event("turn_settled", (event) => event.turnId === turnId)
   expect(settled.outcome.status).toBe("completed")
+  expect(await Bun.file(proof).exists()).toBe(true)
 })
 
 const session = (): string => "ses_018f0000-0000-7000-8000-000000000001"
