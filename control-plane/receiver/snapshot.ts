@@ -92,7 +92,7 @@ const turnView = (store: Store, turn: Turn, waiting: string | null): TurnView =>
 }
 
 const sessionView = (store: Store, draft: Draft, session: Session): SessionView => {
-  const holds = session.status === "closed" ? [] : effectiveHolds(draft, session).map(holdView)
+  const holds = effectiveHolds(draft, session).map(holdView)
   const turns = store.tables.turns.ofSession(session.id)
   const head = turns.find((turn) => !isSettled(turn))
   const computer = draft.computer(session.computerId)

@@ -119,6 +119,8 @@ export const allot = (draft: Draft, environment: EnvironmentKey, given: Given): 
 
 /** Works out one Computer's own part; room is given out when every Computer's part is known. */
 export const advanceComputer = (draft: Draft, computer: Computer, given: Given): void => {
+  // Also one that is going away gives room back.
+  draft.crowd(computer.environment)
   if (computer.status !== "available") return
   const limit = limitOf(computer.environment, given)
   const used = withUse(draft, computer, given)
@@ -127,7 +129,6 @@ export const advanceComputer = (draft: Draft, computer: Computer, given: Given):
       ? { ...used, desired: "running", wantedSince: null, parkableSince: null }
       : withDemand(draft, used, given)
   if (changed(computer, next)) draft.putComputer({ ...next, updatedAt: given.now })
-  if (limit !== null) draft.crowd(computer.environment)
 }
 
 export const isLimited = (environment: EnvironmentKey, given: Given): boolean =>

@@ -68,6 +68,8 @@ export const retireUnused = (draft: Draft, computerId: ComputerId, given: Given)
     parkableSince: null,
     updatedAt: given.now,
   })
+  draft.crowd(computer.environment)
+  progress(draft, given)
 }
 
 export const confirmDeleted = (draft: Draft, computerId: ComputerId, given: Given): void => {
@@ -83,4 +85,6 @@ export const confirmDeleted = (draft: Draft, computerId: ComputerId, given: Give
     updatedAt: given.now,
   })
   draft.voidCommands(computer.id)
+  draft.crowd(computer.environment)
+  progress(draft, given)
 }

@@ -36,7 +36,7 @@ export class Draft {
   readonly #deployments: Deployment[] = []
   readonly #cursors: Changes["cursors"][number][] = []
   readonly #voidCommands: ComputerId[] = []
-  readonly #commands: Command[] = []
+  #commands: Command[] = []
   readonly #notices: Notice[] = []
   /** Sessions and Computers whose consequences are not yet worked out; see progress.ts. */
   readonly #dirtySessions = new Set<SessionId>()
@@ -192,6 +192,7 @@ export class Draft {
   /** What an attaching supervisor is told in full makes all that was pending for it void. */
   voidCommands(computerId: ComputerId): void {
     this.#voidCommands.push(computerId)
+    this.#commands = this.#commands.filter((command) => command.computerId !== computerId)
   }
 
   /**
