@@ -10,6 +10,7 @@ import { type End, type OpenRequest, type OpenRequests, openRequests, type Time 
 import { type Prepared, prepare } from "./prepared.ts"
 import type { RefusalClass } from "./refusals.ts"
 import { acceptedResponse, jsonResponse, refusalResponse, unreadResponse } from "./responses.ts"
+import { createTurns } from "./turns.ts"
 
 export interface Descriptor {
   readonly scope: Scope
@@ -136,8 +137,9 @@ export const createRequests = (deps: RequestDeps): Requests => {
     return request.response
   }
 
+  const turns = createTurns((run) => void setImmediate(run))
   return {
-    serve,
+    serve: (http) => turns.run(() => serve(http)),
     refuse,
     stats: () => ({ open: open.size(), passed, refused: Object.fromEntries(counts) }),
     endAll: open.endAll,
