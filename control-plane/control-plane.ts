@@ -4,22 +4,20 @@
  */
 import { chmod, mkdir, realpath } from "node:fs/promises"
 import { join } from "node:path"
-import { CodedError, fail, failure, ok, type Result } from "@computerd/protocol/errors"
-import type { DeploymentId } from "@computerd/protocol/ids"
-import { type ComputerId, EnvironmentKey } from "@computerd/protocol/ids"
-import { candidatePorts, recallAddress, rememberAddress } from "./address.ts"
+import { fail, ok, type Result } from "@computerd/protocol/errors"
+import type { ComputerId } from "@computerd/protocol/ids"
 import { type Closers, createClosers } from "./closers.ts"
-import { localNotices } from "./drivers/local/honour.ts"
-import { createLocalDriver, hasLivingSupervisors, type LocalDriver } from "./drivers/local/local.ts"
+import { createLocalDriver, type LocalDriver } from "./drivers/local/local.ts"
 import type { Environment } from "./environment.ts"
 import { openOperatorServer } from "./http/server.ts"
 import type { Journal } from "./journal.ts"
-import { type LinkServer, serveLink } from "./link/server.ts"
+import type { LinkServer } from "./link/server.ts"
+import { listen } from "./listen.ts"
 import { lockStateDirectory } from "./lock.ts"
 import { type Ports, systemPorts } from "./ports.ts"
 import type { FallbackModules } from "./publication/bundle/bundle.ts"
 import { type ContentStore, openContentStore } from "./publication/content/store.ts"
-import { publishProgram } from "./publication/publish.ts"
+import { createPublisher, type Publish } from "./publisher.ts"
 import { createReceiver } from "./receiver/create.ts"
 import type { Receiver } from "./receiver/receiver.ts"
 import { defaultSettings } from "./receiver/settings.ts"
@@ -44,30 +42,18 @@ export interface ControlPlaneOptions {
   readonly settings?: Partial<Settings>
 }
 
-export interface PublishOptions {
-  readonly environment?: string
-  /** Of the process that loads the program at publication. */
-  readonly variables?: Readonly<Record<string, string>>
-  /** Gives up: nothing is published, and nothing of it runs any more when the answer comes. */
-  readonly signal?: AbortSignal
-}
-
 export interface ControlPlane
   extends Pick<Receiver, "startSession" | "control" | "snapshot" | "turn" | "waitTurn" | "onEvent"> {
   readonly url: string
   readonly stateDirectory: string
   readonly operatorSocket: string
-  readonly publish: (
-    directory: string,
-    options?: PublishOptions,
-  ) => Promise<Result<{ readonly deploymentId: DeploymentId; readonly notices: string[] }>>
+  readonly publish: Publish
   /** Ends every Computer of the local driver and closes everything; what failed, in words. */
   readonly close: () => Promise<readonly string[]>
 }
 
 /** Beyond every bound of its own that a part keeps. */
 const driverCloseMaxMs = 30_000
-const defaultEnvironment = "default"
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown reason")
 
@@ -83,41 +69,6 @@ const prepareStateDirectory = async (given: string): Promise<Result<string>> => 
       "stateDirectory",
     )
   }
-}
-
-interface LinkParts {
-  readonly options: ControlPlaneOptions
-  readonly stateDirectory: string
-  readonly receiver: Receiver
-  readonly content: ContentStore
-  readonly ports: Ports
-  readonly attached: (computerId: ComputerId) => void
-}
-
-const portsToTry = async ({ options, stateDirectory }: LinkParts): Promise<readonly number[]> => {
-  const { hostname, port } = options.listen
-  if (port !== 0) return [port]
-  const known = await recallAddress(stateDirectory)
-  const fresh = await candidatePorts(stateDirectory)
-  if (known?.hostname !== hostname) return fresh
-  // Living supervisors look for this address only.
-  return (await hasLivingSupervisors(stateDirectory)) ? [known.port] : [known.port, ...fresh]
-}
-
-const listen = async (parts: LinkParts): Promise<Result<LinkServer>> => {
-  let last = fail("invalid_configuration", "no port is free for the control plane's link", "listen.port")
-  for (const port of await portsToTry(parts)) {
-    const served = serveLink({ ...parts, listen: { hostname: parts.options.listen.hostname, port } })
-    if (served.ok) {
-      await rememberAddress(parts.stateDirectory, {
-        hostname: parts.options.listen.hostname,
-        port: served.value.port,
-      })
-      return served
-    }
-    last = served
-  }
-  return last
 }
 
 interface Built {
@@ -144,7 +95,14 @@ const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Re
   const content = await openContentStore(stateDirectory, () => ports.newId("req"))
   let driver: LocalDriver | undefined
   const attached = (computerId: ComputerId): void => driver?.attached(computerId)
-  const link = await listen({ options, stateDirectory, receiver: receiver.value, content, ports, attached })
+  const link = await listen({
+    listen: options.listen,
+    stateDirectory,
+    receiver: receiver.value,
+    content,
+    ports,
+    attached,
+  })
   if (!link.ok) return link
   closers.add("link", () => link.value.close())
   driver = await createLocalDriver({
@@ -180,34 +138,11 @@ const followComputers = ({ receiver, driver, ports }: Built): (() => void) => {
   return unsubscribe
 }
 
-const publisher = (options: ControlPlaneOptions, built: Built): ControlPlane["publish"] => {
-  const { receiver, content, ports, stateDirectory } = built
-  return async (directory, { environment = defaultEnvironment, variables = {}, signal } = {}) => {
-    const key = EnvironmentKey.safeParse(environment)
-    if (!key.success)
-      return fail("invalid_arguments", `environment ${key.error.issues[0]?.message}`, "environment")
-    const published = await publishProgram(directory, variables, {
-      ...options,
-      content,
-      ports,
-      stateDirectory,
-      signal,
-    })
-    if (!published.ok) return published
-    const { manifest, notices } = published.value
-    try {
-      const { deploymentId } = receiver.addDeployment(key.data, manifest)
-      return ok({ deploymentId, notices: [...notices, ...localNotices(manifest, options.unenforced)] })
-    } catch (error) {
-      if (!(error instanceof CodedError)) throw error
-      return { ok: false, error: failure(error.code, error.message, error.field) }
-    }
-  }
-}
-
 const assemble = (options: ControlPlaneOptions, built: Built, closers: Closers): Result<ControlPlane> => {
   const { receiver, link, stateDirectory } = built
-  const publish = publisher(options, built)
+  const publisher = createPublisher({ ...options, ...built })
+  closers.add("publications", publisher.close)
+  const { publish } = publisher
   const { startSession, control, snapshot, turn, waitTurn, onEvent } = receiver
   const operator = openOperatorServer(stateDirectory, {
     publish: ({ directory, environment, variables }) => publish(directory, { environment, variables }),

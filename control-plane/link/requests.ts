@@ -24,6 +24,10 @@ const crowded: AdmissionAnswer = fail(
   "admission_unavailable",
   "this Computer has too many calls under way; retry with the same idempotencyKey",
 )
+const repeated: AdmissionAnswer = fail(
+  "admission_unavailable",
+  "a request with this id is still under way; its answer comes to the first one",
+)
 const broken: AdmissionAnswer = fail(
   "admission_unavailable",
   "the control plane could not answer; retry with the same idempotencyKey",
@@ -35,7 +39,8 @@ export const createRequests = (failed: (error: unknown) => void, max = requestsM
   return {
     start: (requestId, work, answer) => {
       if (ended) return
-      if (running.size >= max || running.has(requestId)) return answer(crowded)
+      if (running.has(requestId)) return answer(repeated)
+      if (running.size >= max) return answer(crowded)
       const controller = new AbortController()
       running.set(requestId, controller)
       const finish = (result: AdmissionAnswer): void => {

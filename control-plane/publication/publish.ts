@@ -15,9 +15,9 @@ import { type BundleDeps, bundleProgram } from "./bundle/bundle.ts"
 import { carryPackages } from "./bundle/carry.ts"
 import { externalPackages } from "./bundle/external.ts"
 import { parseAgents } from "./definition/agents.ts"
-import type { PlannedImage } from "./definition/image.ts"
+import type { PlannedImage, PlannedStep } from "./definition/image.ts"
 import { type PlannedTemplate, parseTemplates } from "./definition/templates.ts"
-import { type LayerDeps, storeLayer } from "./layer/layer.ts"
+import { type LayerDeps, type StoredLayer, storeLayer } from "./layer/layer.ts"
 import { describeProgram } from "./program/describe.ts"
 import { findProgram, type Program } from "./program/entry.ts"
 
@@ -70,10 +70,23 @@ const describe = async (bundle: string, staged: string, variables: Variables, de
   )
 }
 
+/** Templates often share a source; each is read once, and both get the very same layer. */
+type ReadLayer = (step: CopyStep) => Promise<Result<StoredLayer>>
+type CopyStep = Extract<PlannedStep, { kind: "copy" }>
+
+const layerReader = (programDirectory: string, deps: PublicationDeps): ReadLayer => {
+  const read = new Map<string, Promise<Result<StoredLayer>>>()
+  return ({ source, field }) => {
+    const key = JSON.stringify(source)
+    const known = read.get(key) ?? storeLayer(source, { programDirectory, field }, deps)
+    read.set(key, known)
+    return known
+  }
+}
+
 const storeImage = async (
   image: PlannedImage,
-  programDirectory: string,
-  deps: PublicationDeps,
+  readLayer: ReadLayer,
 ): Promise<Result<{ readonly steps: ImageStep[]; readonly notices: readonly string[] }>> => {
   const steps: ImageStep[] = []
   const notices: string[] = []
@@ -82,7 +95,7 @@ const storeImage = async (
       steps.push(step)
       continue
     }
-    const layer = await storeLayer(step.source, { programDirectory, field: step.field }, deps)
+    const layer = await readLayer(step)
     if (!layer.ok) return layer
     steps.push({ kind: "copy", layer: layer.value.digest, destination: step.destination })
     notices.push(...layer.value.notices.map((notice) => `${step.field}: ${notice}`))
@@ -97,8 +110,9 @@ const storeTemplates = async (
 ): Promise<Result<{ readonly templates: TemplateManifest[]; readonly notices: readonly string[] }>> => {
   const templates: TemplateManifest[] = []
   const notices: string[] = []
+  const readLayer = layerReader(program.directory, deps)
   for (const { image, ...template } of planned) {
-    const stored = await storeImage(image, program.directory, deps)
+    const stored = await storeImage(image, readLayer)
     if (!stored.ok) return stored
     templates.push({ ...template, image: { name: image.name, steps: stored.value.steps } })
     notices.push(...stored.value.notices)
@@ -146,6 +160,8 @@ const publishStaged = async (
   return ok({ manifest, notices: stored.value.notices })
 }
 
+const givenUp = fail("interrupted", "the publication was given up; nothing was published")
+
 export const publishProgram = async (
   directory: string,
   variables: Variables,
@@ -155,8 +171,10 @@ export const publishProgram = async (
   if (!program.ok) return program
   const staged = await deps.content.stage()
   try {
-    return await publishStaged(program.value, staged, variables, deps)
+    const published = await publishStaged(program.value, staged, variables, deps)
+    return deps.signal?.aborted === true ? givenUp : published
   } catch (error) {
+    if (deps.signal?.aborted === true) return givenUp
     const reason = error instanceof Error ? error.message : "unknown reason"
     return fail("store_unavailable", `the content of the program cannot be stored: ${reason}`)
   } finally {

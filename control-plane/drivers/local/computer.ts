@@ -70,9 +70,10 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
   const lose = async (reason: string): Promise<void> => {
     const left = await endStrays(id, ports)
     if (left.length > 0) note("strays", `${left.length} processes could not be ended`)
-    await writeRecord(directory, { state: "lost", reason })
     note("lost", reason)
+    // Reported first: a report that fails is made again by the next control plane.
     receiver.computerLost(id, reason)
+    await writeRecord(directory, { state: "lost", reason })
   }
 
   /** Until it dies. Recovery by starting another one belongs here, in place of `lose`. */
@@ -115,25 +116,6 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     return known?.state === "running" && (await isAlive(known.process)) ? known.process : undefined
   }
 
-  const live = async (): Promise<void> => {
-    const reason = pendingReason(template, deps.unenforced)
-    if (reason !== undefined) return receiver.computerState(id, "unavailable", reason)
-    const known = await readRecord(directory)
-    if (known?.state === "lost") return
-    const process = await find(known)
-    if (process !== undefined) return takeOver(process)
-    return known?.state === "running"
-      ? lose("supervisor died while the control plane was not running")
-      : start()
-  }
-
-  const begin = (): void => {
-    if (life !== undefined || ending.signal.aborted) return
-    life = live().catch((error: unknown) => {
-      ports.journal.record({ type: "task_failed", task: `Computer ${id}`, message: messageOf(error) })
-    })
-  }
-
   const endSupervisor = async (running: Supervisor): Promise<readonly string[]> => {
     await running.signal("SIGTERM")
     if ((await within(running.ended, stopMaxMs, ports)) !== "late") return []
@@ -142,6 +124,33 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     return (await within(running.ended, killMaxMs, ports)) === "late"
       ? [`supervisor ${running.identity.pid} of ${id} could not be ended`]
       : []
+  }
+
+  /** What ran while policies were allowed to go unenforced does not go on when they are not. */
+  const forbid = async (process: ProcessIdentity | undefined, reason: string): Promise<void> => {
+    if (process === undefined) return receiver.computerState(id, "unavailable", reason)
+    supervisor = adoptSupervisor(process, ports)
+    await endSupervisor(supervisor)
+    await endStrays(id, ports)
+    await forgetRecord(directory)
+    receiver.computerLost(id, reason)
+  }
+
+  const live = async (): Promise<void> => {
+    const known = await readRecord(directory)
+    const process = await find(known)
+    const reason = pendingReason(template, deps.unenforced)
+    if (reason !== undefined) return forbid(process, reason)
+    if (process !== undefined) return takeOver(process)
+    if (known?.state === "running") return lose("supervisor died while the control plane was not running")
+    if (known?.state !== "lost") await start()
+  }
+
+  const begin = (): void => {
+    if (life !== undefined || ending.signal.aborted) return
+    life = live().catch((error: unknown) => {
+      ports.journal.record({ type: "task_failed", task: `Computer ${id}`, message: messageOf(error) })
+    })
   }
 
   const stop = async (): Promise<readonly string[]> => {

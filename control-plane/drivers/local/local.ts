@@ -6,12 +6,12 @@ import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { ComputerId } from "@computerd/protocol/ids"
 import type { Receiver } from "../../receiver/receiver.ts"
+import { createSlots } from "../../slots.ts"
 import { type Computer, type ComputerDeps, createComputer } from "./computer.ts"
 import { computerDirectory, readConfiguration, readRecord } from "./directory.ts"
 import { isAlive } from "./identity.ts"
 import { boundLog } from "./log-file.ts"
 import { createPortAllocation } from "./port-allocation.ts"
-import { createSlots } from "./slots.ts"
 
 export interface LocalDriver {
   /** Compares what is wanted with what there is; call it after every change of a Computer. */
@@ -113,7 +113,7 @@ export const createLocalDriver = async (given: LocalDriverDeps): Promise<LocalDr
       const configuration = await readConfiguration(computerDirectory(stateDirectory, id))
       if (configuration !== undefined) portAllocation.restore(id, configuration.ports)
     }
-    for (const row of receiver.computers()) if (row.status === "available") await find(row).adopt()
+    for (const row of receiver.computers()) await find(row).adopt()
   }
 
   await restore()

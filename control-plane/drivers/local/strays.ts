@@ -1,10 +1,12 @@
 /**
  * Ends what a dead supervisor left behind. Its Session processes and all their descendants carry the Computer's id in
- * their environment, which survives `setsid`, double forks and new process groups.
+ * their environment, which survives `setsid`, double forks and new process groups; where the supervisor made a control
+ * group, that is killed first.
  */
 import { readdir, readFile } from "node:fs/promises"
 import type { ComputerId } from "@computerd/protocol/ids"
 import type { Ports } from "../../ports.ts"
+import { groupsOf, isPopulated, killGroup, removeGroup } from "./group.ts"
 import { type ProcessIdentity, readBootId, signalProcess, startTimeOf } from "./identity.ts"
 
 /** From the first look until nothing is found; a process that cannot be killed must not keep the report. */
@@ -43,17 +45,26 @@ export const findSupervisor = async (configuration: string): Promise<ProcessIden
   return found
 }
 
+const pause = (ports: Pick<Ports, "after">): Promise<void> =>
+  new Promise((resolve) => ports.after(strayLookMs, resolve))
+
 /** Looks again after each round, since a process may fork while the others are killed. What still lives. */
 export const endStrays = async (
   computerId: ComputerId,
   ports: Pick<Ports, "now" | "after">,
 ): Promise<readonly ProcessIdentity[]> => {
   const deadline = ports.now() + strayEndMaxMs
+  const groups = await groupsOf(computerId)
+  for (const group of groups) await killGroup(group)
   let strays = await findStrays(computerId)
   while (strays.length > 0 && ports.now() < deadline) {
     for (const stray of strays) await signalProcess(stray, "SIGKILL")
-    await new Promise<void>((resolve) => ports.after(strayLookMs, resolve))
+    await pause(ports)
     strays = await findStrays(computerId)
+  }
+  for (const group of groups) {
+    while ((await isPopulated(group)) && ports.now() < deadline) await pause(ports)
+    await removeGroup(group)
   }
   return strays
 }

@@ -9,6 +9,9 @@ import { fallbackModules } from "./fallback.ts"
 import { type BundleAnswer, BundleJob, type BundleProblem } from "./job.ts"
 import { renameSources, withoutDebugId, type Zone } from "./sources.ts"
 
+/** The expression that the bundler would replace with its own value. */
+const nodeEnvironment = ["process", "env", "NODE_ENV"].join(".")
+
 const problemsMax = 20
 const messageMax = 400
 
@@ -32,7 +35,7 @@ const options = (job: BundleJob): Bun.BuildConfig => ({
   external: job.external.flatMap((name) => [name, `${name}/*`]),
   env: "disable",
   // Decided where the code runs, not where it is published.
-  define: { "process.env.NODE_ENV": "process.env.NODE_ENV" },
+  define: { [nodeEnvironment]: nodeEnvironment },
   plugins: [fallbackModules(job.fallbackNames, job.fallbackRoot)],
   throw: false,
 })

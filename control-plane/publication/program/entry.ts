@@ -1,5 +1,5 @@
 /** Where a program starts and what its `package.json` says to publication. */
-import { stat } from "node:fs/promises"
+import { realpath, stat } from "node:fs/promises"
 import { isAbsolute, join, resolve } from "node:path"
 import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
 import { z } from "zod"
@@ -62,27 +62,29 @@ const candidates = (file: PackageFile): readonly { readonly field: string; reado
 ]
 
 export const findProgram = async (given: string): Promise<Result<Program>> => {
-  const directory = resolve(given)
-  const kind = await kindOf(directory)
-  if (kind === "missing") return fail("invalid_program", `program directory ${directory} does not exist`)
+  const named = resolve(given)
+  const kind = await kindOf(named)
+  if (kind === "missing") return fail("invalid_program", `program directory ${named} does not exist`)
+  // Modules know themselves by their real paths.
+  const directory = await realpath(named)
   if (kind !== "directory")
     return fail("invalid_program", `${directory} is not a directory; name the directory of the program`)
   const file = await readPackage(join(directory, "package.json"))
   if (!file.ok) return file
-  const [named] = candidates(file.value)
-  const entry = named === undefined ? join(directory, "index.ts") : resolve(directory, named.path)
-  if (named !== undefined && isAbsolute(named.path))
+  const [declared] = candidates(file.value)
+  const entry = declared === undefined ? join(directory, "index.ts") : resolve(directory, declared.path)
+  if (declared !== undefined && isAbsolute(declared.path))
     return fail(
       "invalid_program",
-      `${named.field} must be relative to ${directory}`,
-      `package.json.${named.field}`,
+      `${declared.field} must be relative to ${directory}`,
+      `package.json.${declared.field}`,
     )
   if ((await kindOf(entry)) === "file")
     return ok({ directory, entry, external: [...new Set(file.value.helmr?.external ?? [])] })
-  return named === undefined
+  return declared === undefined
     ? fail(
         "invalid_program",
         `${directory} has no index.ts; add one, or name the entry as "helmr": { "entry": "file.ts" } in package.json`,
       )
-    : fail("invalid_program", `${entry} does not exist`, `package.json.${named.field}`)
+    : fail("invalid_program", `${entry} does not exist`, `package.json.${declared.field}`)
 }

@@ -1,4 +1,4 @@
-/** A bounded number of Computers are made at once, so that a burst does not starve those that run. */
+/** A bounded number of heavy works at once, so that a burst does not starve what runs already. */
 export interface Slots {
   /** Resolves with the function that gives the slot back; rejects when the signal aborts first. */
   readonly take: (signal: AbortSignal) => Promise<() => void>
