@@ -1,24 +1,18 @@
 /**
- * The process's end of the Session channel: dials, greets, replays, acknowledges, watches for silence, redials. It
- * outlives every supervisor that it meets. Each phase owns its socket and timer; leaving the phase releases them, and an
- * event of a socket that is no longer the phase's own is ignored.
+ * The process's end of the Session channel: greets, replays, acknowledges, watches for silence, redials. It outlives
+ * every supervisor that it meets. Each phase owns its line and timer; leaving the phase releases them.
  *
  * C1 nothing is applied before `welcome`, and nothing after the channel has ended
  * C2 an invalid frame is logged and answered; a numbered one counts as received, or its replay would come for ever
  * C3 the channel ends once, with the reason
  */
-import type {
-  ChannelDown,
-  ChannelDownFrame,
-  ChannelUp,
-  ChannelUpFrame,
-  SessionBootstrap,
-} from "@computerd/protocol/channel"
+import type { ChannelDown, ChannelDownFrame, ChannelUp, SessionBootstrap } from "@computerd/protocol/channel"
 import type { Failure } from "@computerd/protocol/errors"
 import type { Ports, Stop } from "../ports.ts"
 import { Conversation } from "./conversation.ts"
 import { createFlushes, type Flushes } from "./flushes.ts"
 import { decodeDown } from "./frames.ts"
+import { dial, type Line } from "./line.ts"
 import { type ChannelTiming, redialDelayMs } from "./timing.ts"
 
 /** `protocol/channel.ts` loads zod; the compiler holds this to its number. */
@@ -45,14 +39,10 @@ export interface ChannelDeps {
 }
 
 type Phase =
-  | { readonly kind: "dialling"; readonly socket: WebSocket; readonly deadline: Stop }
-  | { readonly kind: "attached"; readonly socket: WebSocket }
+  | { readonly kind: "dialling"; readonly line: Line }
+  | { readonly kind: "attached"; readonly line: Line }
   | { readonly kind: "waiting"; readonly redial: Stop }
   | { readonly kind: "ended" }
-
-const write = (socket: WebSocket, frame: ChannelUpFrame): void => {
-  socket.send(JSON.stringify(frame))
-}
 
 /** Dials at once. */
 export class Channel {
@@ -76,7 +66,7 @@ export class Channel {
     if (this.#phase.kind === "ended") return undefined
     const seq = this.#conversation.say(body)
     if (seq === undefined) this.#end({ kind: "broken", message: "too many frames wait for the supervisor" })
-    else if (this.#phase.kind === "attached") this.#writeAfter(this.#phase.socket, seq - 1)
+    else if (this.#phase.kind === "attached") this.#writeAfter(this.#phase.line, seq - 1)
     return seq
   }
 
@@ -92,46 +82,46 @@ export class Channel {
 
   #dial(): Phase {
     const { bootstrap, ports, timing } = this.#deps
-    const socket = new WebSocket(bootstrap.channelUrl, {
-      headers: { Authorization: `Bearer ${bootstrap.secret}` },
-    })
-    socket.addEventListener("open", () => this.#greet(socket))
-    socket.addEventListener("message", (event: MessageEvent<unknown>) => this.#hear(socket, event.data))
-    socket.addEventListener("close", () => this.#lose(socket))
-    socket.addEventListener("error", () => this.#lose(socket))
-    return { kind: "dialling", socket, deadline: ports.after(timing.connectMs, () => this.#lose(socket)) }
+    const line = dial(
+      bootstrap,
+      { ports, connectMs: timing.connectMs },
+      {
+        opened: (opened) => this.#greet(opened),
+        heard: (from, data) => this.#hear(from, data),
+        lost: () => this.#redial(),
+      },
+    )
+    return { kind: "dialling", line }
   }
 
-  #greet(socket: WebSocket): void {
+  #greet(line: Line): void {
     const { sessionId, generation } = this.#deps.bootstrap
     const { received } = this.#conversation
-    write(socket, { kind: "hello", protocol: spokenProtocol, sessionId, generation, received })
+    line.write({ kind: "hello", protocol: spokenProtocol, sessionId, generation, received })
     this.#deps.opened()
   }
 
-  #hear(socket: WebSocket, data: unknown): void {
-    if (!this.#owns(socket)) return
+  #hear(line: Line, data: unknown): void {
     this.#silentTicks = 0
     const decoded = decodeDown(data)
-    if (decoded.kind === "invalid") this.#refuse(socket, decoded.message, decoded.seq)
-    else if (this.#phase.kind === "dialling") this.#meet(socket, decoded.frame)
-    else this.#accept(socket, decoded.frame)
-    if (this.#phase.kind !== "attached") return
-    const ack = this.#conversation.takeAck()
-    if (ack !== undefined) write(this.#phase.socket, ack)
+    if (decoded.kind === "invalid") this.#refuse(line, decoded.message, decoded.seq)
+    else if (this.#phase.kind === "dialling") this.#meet(line, decoded.frame)
+    else this.#accept(line, decoded.frame)
+    const ack = this.#phase.kind === "attached" ? this.#conversation.takeAck() : undefined
+    if (ack !== undefined) line.write(ack)
   }
 
   /** Before `welcome` (C1). */
-  #meet(socket: WebSocket, frame: ChannelDownFrame): void {
+  #meet(line: Line, frame: ChannelDownFrame): void {
     switch (frame.kind) {
       case "welcome":
-        this.#welcome(socket, frame)
+        this.#welcome(line, frame)
         break
       case "reject":
         this.#end({ kind: "rejected", error: frame.error })
         break
       case "ping":
-        write(socket, { kind: "pong" })
+        line.write({ kind: "pong" })
         break
       case "invalid":
         this.#deps.ports.log(`the supervisor refused the greeting: ${frame.message}`)
@@ -139,14 +129,14 @@ export class Channel {
       case "frame":
       case "ack":
       case "pong":
-        this.#refuse(socket, `${frame.kind} came before welcome`)
+        this.#refuse(line, `${frame.kind} came before welcome`)
         break
       default:
         frame satisfies never
     }
   }
 
-  #welcome(socket: WebSocket, frame: { readonly protocol: number; readonly received: number }): void {
+  #welcome(line: Line, frame: { readonly protocol: number; readonly received: number }): void {
     const { lastSent, acknowledged } = this.#conversation
     if (frame.protocol !== spokenProtocol) {
       const message = `the supervisor speaks Session channel ${frame.protocol}, this process ${spokenProtocol}; upgrade the older side`
@@ -155,29 +145,29 @@ export class Channel {
       const message = `the supervisor has frame ${frame.received}; ${lastSent} were sent and ${acknowledged} acknowledged`
       this.#end({ kind: "broken", message })
     } else {
-      this.#attach(socket, frame.received)
+      this.#attach(line, frame.received)
     }
   }
 
-  #attach(socket: WebSocket, received: number): void {
-    if (this.#phase.kind === "dialling") this.#phase.deadline()
-    this.#phase = { kind: "attached", socket }
+  #attach(line: Line, received: number): void {
+    line.welcomed()
+    this.#phase = { kind: "attached", line }
     this.#failures = 0
-    this.#writeAfter(socket, received)
-    this.#acknowledged(socket, received)
+    this.#writeAfter(line, received)
+    this.#acknowledged(line, received)
   }
 
-  #accept(socket: WebSocket, frame: ChannelDownFrame): void {
+  #accept(line: Line, frame: ChannelDownFrame): void {
     switch (frame.kind) {
       case "frame":
-        this.#acknowledged(socket, frame.ack)
-        this.#take(socket, frame.seq, frame.body)
+        this.#acknowledged(line, frame.ack)
+        this.#take(frame.seq, frame.body)
         break
       case "ack":
-        this.#acknowledged(socket, frame.ack)
+        this.#acknowledged(line, frame.ack)
         break
       case "ping":
-        write(socket, { kind: "pong" })
+        line.write({ kind: "pong" })
         break
       case "pong":
         break
@@ -190,40 +180,40 @@ export class Channel {
         this.#end({ kind: "rejected", error: frame.error })
         break
       case "welcome":
-        this.#refuse(socket, "welcome came twice")
+        this.#refuse(line, "welcome came twice")
         break
       default:
         frame satisfies never
     }
   }
 
-  #take(socket: WebSocket, seq: number, body: ChannelDown): void {
+  #take(seq: number, body: ChannelDown): void {
     const before = this.#conversation.received
     const what = this.#conversation.arrive(seq)
     if (what === "apply") this.#deps.apply(body)
     if (what !== "gap") return
     this.#deps.ports.log(`frame ${seq} came after ${before}; reconnecting for what lies between`)
-    this.#lose(socket)
+    this.#redial()
   }
 
   /** C2 */
-  #refuse(socket: WebSocket, message: string, seq?: number): void {
+  #refuse(line: Line, message: string, seq?: number): void {
     this.#deps.ports.log(`refused a frame from the supervisor: ${message}`)
     if (seq !== undefined && this.#phase.kind === "attached") this.#conversation.arrive(seq)
-    write(socket, seq === undefined ? { kind: "invalid", message } : { kind: "invalid", seq, message })
+    line.write(seq === undefined ? { kind: "invalid", message } : { kind: "invalid", seq, message })
   }
 
-  #acknowledged(socket: WebSocket, seq: number): void {
+  #acknowledged(line: Line, seq: number): void {
     if (!this.#conversation.acknowledge(seq)) {
-      this.#refuse(socket, `acknowledges frame ${seq}, which was never sent`)
+      this.#refuse(line, `acknowledges frame ${seq}, which was never sent`)
       return
     }
     this.#deps.acknowledged(seq)
     if (this.#conversation.unacknowledged === 0) this.#flushes.settle(true)
   }
 
-  #writeAfter(socket: WebSocket, seq: number): void {
-    for (const frame of this.#conversation.after(seq)) write(socket, frame)
+  #writeAfter(line: Line, seq: number): void {
+    for (const frame of this.#conversation.after(seq)) line.write(frame)
   }
 
   #tick(): void {
@@ -232,16 +222,12 @@ export class Channel {
     if (this.#silentTicks * timing.tickMs >= timing.orphanMs)
       this.#end({ kind: "orphaned", afterMs: timing.orphanMs })
     else if (this.#phase.kind !== "attached") return
-    else if (this.#silentTicks % timing.deadAfterTicks === 0) this.#lose(this.#phase.socket)
-    else write(this.#phase.socket, { kind: "ping" })
+    else if (this.#silentTicks % timing.deadAfterTicks === 0) this.#redial()
+    else this.#phase.line.write({ kind: "ping" })
   }
 
-  #owns(socket: WebSocket): boolean {
-    return "socket" in this.#phase && this.#phase.socket === socket
-  }
-
-  #lose(socket: WebSocket): void {
-    if (!this.#owns(socket)) return
+  /** Gives the line up, if there is one, and tries again after a while. */
+  #redial(): void {
     const { ports, timing } = this.#deps
     this.#release()
     const delay = redialDelayMs(timing, this.#failures, ports.random())
@@ -264,7 +250,6 @@ export class Channel {
 
   #release(): void {
     if (this.#phase.kind === "waiting") this.#phase.redial()
-    if (this.#phase.kind === "dialling") this.#phase.deadline()
-    if ("socket" in this.#phase) this.#phase.socket.terminate()
+    else if (this.#phase.kind !== "ended") this.#phase.line.drop()
   }
 }

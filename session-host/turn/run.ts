@@ -14,6 +14,7 @@ import type { Failure } from "@computerd/protocol/errors"
 import type { MessageId, TurnId } from "@computerd/protocol/ids"
 import type { Content, Turn, TurnMessage } from "@helmr/sdk"
 import { HelmrError } from "@helmr/sdk/error"
+import { CancelListeners } from "./cancel.ts"
 import { failure } from "./failure.ts"
 import { createInbox, type Message } from "./messages.ts"
 import {
@@ -54,8 +55,7 @@ export class TurnRun {
   readonly #deps: TurnDeps
   readonly #abort = new AbortController()
   readonly #inbox = createInbox()
-  readonly #cancelListeners: (() => unknown)[] = []
-  readonly #cancelWork = new Set<Promise<void>>()
+  readonly #cancel = new CancelListeners((listener) => this.#guarded("a cancel listener", listener))
   #phase: Phase = { kind: "queued" }
   #response: Response = { kind: "none" }
 
@@ -70,7 +70,7 @@ export class TurnRun {
     this.#phase = { kind: "running" }
     this.#deps.send({ type: "turn_started", turnId: this.id })
     const end = await this.#run(handle)
-    while (this.#cancelWork.size > 0) await Promise.all(this.#cancelWork)
+    await this.#cancel.ended()
     this.#settle(this.#outcome(end))
   }
 
@@ -115,13 +115,8 @@ export class TurnRun {
     this.#phase = { kind: "stopping", cause }
     const why = stopFailure(cause)
     this.#abort.abort(new HelmrError(why))
-    for (const listener of this.#cancelListeners) this.#runCancel(listener)
+    this.#cancel.begin()
     this.#deps.unask(this.id, why)
-  }
-
-  #runCancel(listener: () => unknown): void {
-    const work = this.#guarded("a cancel listener", listener).finally(() => this.#cancelWork.delete(work))
-    this.#cancelWork.add(work)
   }
 
   async #guarded(where: string, run: () => unknown): Promise<void> {
@@ -164,7 +159,7 @@ export class TurnRun {
       source,
       signal: this.#abort.signal,
       output: Object.freeze({ write: (text: string) => this.#write(text) }),
-      onCancel: (listener) => this.#onCancel(listener),
+      onCancel: (listener) => this.#cancel.add(listener),
       onMessage: (listener) => this.#onMessage(listener),
       respond: (content) => this.#respond(content),
       ask: (question) => this.#ask(question),
@@ -176,11 +171,6 @@ export class TurnRun {
     if (typeof text !== "string")
       throw new HelmrError(failure("invalid_arguments", "output.write takes a string"))
     await this.#deps.output.write(this.id, text)
-  }
-
-  #onCancel(listener: () => unknown): void {
-    if (this.#phase.kind === "stopping") this.#runCancel(listener)
-    else this.#cancelListeners.push(listener)
   }
 
   #onMessage(listener: (message: TurnMessage) => unknown): void {

@@ -302,6 +302,23 @@ test("a program that replaces process.exit cannot keep the process alive", async
   expect(await host.exited()).toBe(0)
 })
 
+test("a program that replaces global timers, sockets and the console does not touch the host", async () => {
+  const host = await worker(
+    `turn: (turn) => turn.sequence`,
+    `const broken = () => { throw new Error("replaced") }
+     Object.assign(globalThis, { setTimeout: broken, clearTimeout: broken, setInterval: broken, WebSocket: broken })
+     Object.assign(console, { error: broken })
+     Math.random = broken`,
+  )
+  expect(await host.run("", { sequence: 1 })).toEqual({ status: "completed", result: 1 })
+  host.supervisor.cut()
+  expect(await host.run("", { sequence: 2 })).toEqual({ status: "completed", result: 2 })
+  host.supervisor.raw("nonsense")
+  host.supervisor.send({ type: "shutdown", graceMs: 1_000 })
+  expect(await host.exited()).toBe(0)
+  expect(await host.stderr).toContain("refused a frame")
+})
+
 test("nobody reading its standard output or error is no reason for a process to die", async () => {
   const host = await start(
     program(
