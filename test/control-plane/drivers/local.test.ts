@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { cp, readdir, readFile, rename, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { groupsOf } from "@computerd/control-plane/drivers/local/group"
 import { SupervisorConfiguration } from "@computerd/protocol/configuration"
 import { program, writeTree } from "../publication/rig.ts"
 import {
@@ -108,6 +109,7 @@ test("C2 the death of a supervisor is reported within 2 s, after everything it r
     until(name, async () => Number(await readFile(pidFile(turn, name), "utf8").catch(() => "")) || undefined)
   const session = await pidIn(lost, "session.pid")
   const escaped = await pidIn(lost, "escaped.pid")
+  const unmarked = await pidIn(lost, "unmarked.pid")
   const survivor = await pidIn(other, "session.pid")
   const supervisor = await rig.supervisorPid(lost.computerId)
   let livedAtReport = -1
@@ -125,6 +127,12 @@ test("C2 the death of a supervisor is reported within 2 s, after everything it r
   expect(view).toMatchObject({ status: "interrupted", error: { code: "process_lost" } })
   await until("the look at the report", () => (livedAtReport === -1 ? undefined : true))
   expect(livedAtReport).toBe(0)
+
+  // Without a control group nothing tells whose it is.
+  const log = await readFile(join(rig.computer(lost.computerId), "supervisor.log"), "utf8")
+  if (log.includes('"isolation":"cgroup"')) expect(await alive(unmarked)).toBe(false)
+  else process.kill(unmarked, "SIGKILL")
+  expect(await groupsOf(lost.computerId)).toEqual([])
 
   expect(await alive(survivor)).toBe(true)
   expect(plane.turn(other.sessionId, other.turnId)?.status).toBe("running")
