@@ -5,7 +5,7 @@ import type { ToolCall } from "@computerd/runtime-mcp/endpoint/calls"
 import { createEndpoint, type Endpoint, type EndpointDeps } from "@computerd/runtime-mcp/endpoint/endpoint"
 import { defaultMaximum } from "@computerd/runtime-mcp/policy/scope"
 
-export const agents = ["auditor", "reviewer"] as const
+const agents = ["auditor", "reviewer"] as const
 export const maximum: Scope = defaultMaximum(agents)
 export const token = "Bearer test-token-maximum"
 
@@ -18,7 +18,7 @@ export interface Listener {
 
 export type Answer = (call: ToolCall) => Promise<AdmissionAnswer> | AdmissionAnswer
 
-export const systemTime: Pick<EndpointDeps, "clock" | "timers"> = {
+const systemTime: Pick<EndpointDeps, "clock" | "timers"> = {
   clock: { monotonicMs: () => performance.now() },
   timers: {
     after: (delayMs, fire) => {

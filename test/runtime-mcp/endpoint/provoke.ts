@@ -2,7 +2,7 @@
 import type { EndpointDeps } from "@computerd/runtime-mcp/endpoint/endpoint"
 import type { RefusalClass } from "@computerd/runtime-mcp/endpoint/refusals"
 import type { Answer } from "./listener.ts"
-import { chunked, ping, type RawRequest, rpc, skillsCall } from "./raw.ts"
+import { ping, type RawRequest, rpc } from "./raw.ts"
 
 export interface Provocation {
   readonly request: (port: number) => RawRequest
@@ -89,9 +89,3 @@ export const provocations: Readonly<Record<RefusalClass, Provocation>> = {
   }),
   unknown_new_method: sends(modern("ping")),
 }
-
-export const wellFormed: readonly RawRequest[] = [
-  { body: ping },
-  { body: skillsCall() },
-  { body: chunked([ping]), headers: { "Content-Length": undefined, "Transfer-Encoding": "chunked" } },
-]

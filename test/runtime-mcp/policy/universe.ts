@@ -39,7 +39,7 @@ export const agentKeys = ["a", "b", "c"] as const
 const agents = fc.array(fc.constantFrom(...agentKeys), { minLength: 1, maxLength: 4 })
 
 /** Rules as an author may write them: repeated, overlapping, in any order. */
-export const anyRule: fc.Arbitrary<NormalRule> = fc.oneof(
+const anyRule: fc.Arbitrary<NormalRule> = fc.oneof(
   fc.record({
     operation: fc.constantFrom(...CreationOperation.options),
     agents,
