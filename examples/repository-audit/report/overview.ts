@@ -25,29 +25,34 @@ const failures = (outcomes: readonly FolderOutcome[], rowsMax: number): readonly
   return [`**Not complete:** ${grouped(failed.length)} of ${parts} could not be audited.`, "", ...rows, ""]
 }
 
-const totalsTable = (totals: Totals): readonly string[] => {
-  const rows: readonly (readonly [name: string, count: number, always?: "always"])[] = [
-    ["Files", totals.files, "always"],
-    ["of them binary", totals.binaryFiles, "always"],
-    ["Bytes", totals.bytes, "always"],
-    ["Lines of text", totals.lines, "always"],
-    ["TODO/FIXME markers", totals.markers, "always"],
+type TotalsRow = readonly [name: string, value: string]
+
+const always = (totals: Totals): readonly TotalsRow[] => [
+  ["Files", grouped(totals.files)],
+  ["of them binary", grouped(totals.binaryFiles)],
+  ["Bytes", grouped(totals.bytes)],
+  ["Lines of text", grouped(totals.lines)],
+  ["TODO/FIXME markers", grouped(totals.markers)],
+  ["TODO/FIXME markers per 1,000 lines", density(totals.markers, totals.lines)],
+]
+
+const whereThereAreSome = (totals: Totals): readonly TotalsRow[] => {
+  const counts = [
     ["Symbolic links, not followed", totals.links],
     ["Repositories inside this one, not audited", totals.repositories],
     ["Special files, not read", totals.special],
     ["Tracked by git, but not in the working tree", totals.missing],
     ["Unreadable files and folders", totals.unreadable],
-  ]
-  return [
-    "| Total | |",
-    "| --- | ---: |",
-    ...rows
-      .filter(([, count, always]) => count > 0 || always === "always")
-      .map(([name, count]) => `| ${name} | ${grouped(count)} |`),
-    `| TODO/FIXME markers per 1,000 lines | ${density(totals.markers, totals.lines)} |`,
-    "",
-  ]
+  ] as const
+  return counts.filter(([, count]) => count > 0).map(([name, count]) => [name, grouped(count)])
 }
+
+const totalsTable = (totals: Totals): readonly string[] => [
+  "| Total | |",
+  "| --- | ---: |",
+  ...[...always(totals), ...whereThereAreSome(totals)].map(([name, value]) => `| ${name} | ${value} |`),
+  "",
+]
 
 const folderRow = ({ folder, files, lines, languages, markers, changed }: Findings): string => {
   const [most] = changed
