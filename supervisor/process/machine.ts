@@ -1,5 +1,5 @@
 /**
- * The life of one Session process. Pure: `run.ts` of `session/` owns its timers and the process itself.
+ * The life of one Session process. Pure: `session/run.ts` owns its timers and the process itself.
  *
  * | from     | event          | to                                             |
  * | -------- | -------------- | ---------------------------------------------- |

@@ -198,7 +198,7 @@ test("whatever happens, each Turn starts once at most and ends once, and generat
 
 const facts: fc.Arbitrary<StepFacts> = fc.record({
   process: fc.constantFrom("none", "starting", "ready", "running", "stopping", "exited"),
-  supervisor: fc.constantFrom("serving", "ending"),
+  supervisor: fc.constantFrom("serving", "waiting", "ending"),
   row: fc.record({
     sessionId: fc.constant(newAssignment("x").sessionId),
     assignment: fc.boolean().map((held) => {
@@ -221,7 +221,7 @@ const facts: fc.Arbitrary<StepFacts> = fc.record({
   }),
 })
 
-test("SS1 SS2 nothing starts and no Turn is given under a hold, without a reason, or by a supervisor that ends", () => {
+test("SS1 SS2 SS3 nothing starts and no Turn is given under a hold, without a reason or a lease, or at the end", () => {
   fc.assert(
     fc.property(facts, (known) => {
       const step = nextStep(known)
