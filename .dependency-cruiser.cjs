@@ -21,6 +21,10 @@ const pure = [
   "^supervisor/channel/machine\\.ts$",
   "^supervisor/descriptor/(token|scopes)\\.ts$",
   "^supervisor/link/(attempt|backoff|outcome)\\.ts$",
+  "^sdk/",
+  "^session-host/channel/(conversation|frames|guard|timing)\\.ts$",
+  "^session-host/program/(definitions|describable|describe)\\.ts$",
+  "^session-host/turn/(content|failure|json|outcome|response)\\.ts$",
 ]
 
 module.exports = {

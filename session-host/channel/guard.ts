@@ -25,43 +25,48 @@ export const literal =
   (value): value is Value =>
     allowed.some((one) => one === value)
 
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
 /** An id of one kind: its prefix and a UUIDv7. */
-export const idOf = <Id extends string>(prefix: string): Guard<Id> => {
-  const pattern = new RegExp(
-    `^${prefix}_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`,
-  )
-  return (value): value is Id => typeof value === "string" && pattern.test(value)
-}
+export const idOf =
+  <Id extends string>(prefix: string): Guard<Id> =>
+  (value): value is Id =>
+    typeof value === "string" && value.startsWith(`${prefix}_`) && uuid7.test(value.slice(prefix.length + 1))
 
 export const listOf =
   <Value>(guard: Guard<Value>): Guard<Value[]> =>
   (value): value is Value[] =>
     Array.isArray(value) && value.every((item) => guard(item))
 
-/** Exactly these fields; the optional ones may be absent. */
-export const shape = <Value extends object>(
-  fields: Fields<Value>,
-  ...optional: readonly OptionalKeys<Value>[]
-): Guard<Value> => {
-  const guards = Object.entries<Guard<unknown>>(fields)
-  const known = new Set(guards.map(([name]) => name))
-  const mayLack = new Set<PropertyKey>(optional)
-  return (value): value is Value =>
-    isRecord(value) &&
-    Object.keys(value).every((key) => known.has(key)) &&
-    guards.every(([name, guard]) => (Object.hasOwn(value, name) ? guard(value[name]) : mayLack.has(name)))
+const hasExactly = (
+  value: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, Guard<unknown>>>,
+  optional: readonly PropertyKey[],
+): boolean => {
+  for (const name of Object.keys(value)) if (!Object.hasOwn(fields, name)) return false
+  for (const name of Object.keys(fields)) {
+    const passes = Object.hasOwn(value, name) ? fields[name]?.(value[name]) : optional.includes(name)
+    if (passes !== true) return false
+  }
+  return true
 }
+
+/** Exactly these fields; the optional ones may be absent. Making one costs nothing: most are not used before `ready`. */
+export const shape =
+  <Value extends object>(fields: Fields<Value>, ...optional: readonly OptionalKeys<Value>[]): Guard<Value> =>
+  (value): value is Value =>
+    isRecord(value) && hasExactly(value, fields, optional)
 
 /** One of several shapes, told apart by the string in `tag`. */
 export const tagged = <Tag extends string, Value extends { readonly [Key in Tag]: string }>(
   tag: Tag,
   cases: { readonly [Name in Value[Tag]]: Guard<Extract<Value, { readonly [Key in Tag]: Name }>> },
 ): Guard<Value> => {
-  const guards = new Map(Object.entries<Guard<unknown>>(cases))
+  const guards: Readonly<Record<string, Guard<unknown>>> = cases
   return (value): value is Value => {
     if (!isRecord(value)) return false
     const name = value[tag]
-    return typeof name === "string" && guards.get(name)?.(value) === true
+    return typeof name === "string" && Object.hasOwn(guards, name) && guards[name]?.(value) === true
   }
 }
 

@@ -308,6 +308,7 @@ test("a program that replaces global timers, sockets and the console does not to
     `const broken = () => { throw new Error("replaced") }
      Object.assign(globalThis, { setTimeout: broken, clearTimeout: broken, setInterval: broken, WebSocket: broken })
      Object.assign(console, { error: broken })
+     Object.assign(Object.prototype, { surplus: 1 })
      Math.random = broken`,
   )
   expect(await host.run("", { sequence: 1 })).toEqual({ status: "completed", result: 1 })
