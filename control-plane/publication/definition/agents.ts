@@ -33,7 +33,9 @@ const maximum = (agent: DescribedAgent, at: string, keys: readonly DefinitionKey
   const resolved = resolveMaximum(policy, keys)
   if (resolved.ok) return resolved
   const { code, message, field } = resolved.error
-  const path = `${at}.runtimeMcp${field === undefined ? "" : `.${field}`}`
+  // The policy as a whole is called by this name there.
+  const inside = field === undefined || field === "policy" ? "" : `.${field}`
+  const path = `${at}.runtimeMcp${inside}`
   return { ok: false, error: failure(code, `${at}.runtimeMcp: ${message}`, path) }
 }
 

@@ -35,7 +35,7 @@ interface Echoed {
   readonly computerId: string
 }
 
-test("R179 each Session gets a Computer of its own: supervisor, workspace, ports; and nothing is left at the end", async () => {
+test("each Session gets a Computer of its own: supervisor, workspace, ports; and nothing is left at the end", async () => {
   const plane = await rig.open()
   const source = join(rig.root, "echo")
   await cp(join(programs, "echo"), source, { recursive: true })

@@ -82,7 +82,7 @@ describe("Agents", () => {
       expect(error?.message).toStartWith(field)
     })
 
-  test("R225 R254 a malformed maximum names the rule and repeats no value", () => {
+  test("R254 a malformed maximum names the rule and repeats no value", () => {
     const policy = { allow: [{ operation: "spawn", agents: ["worker", "s3cret-name"] }] }
     const error = refusal(parseAgents([agent({ runtimeMcp: policy })], templates))
     expect(error).toMatchObject({
@@ -92,7 +92,21 @@ describe("Agents", () => {
     expect(error?.message).not.toContain("s3cret-name")
   })
 
-  test("R226 R227 an omitted maximum is written out as explicit rules over exactly these Agents", () => {
+  test("R225 a maximum holds an allowlist and nothing else", () => {
+    const policies = [{}, { blockAll: true }, { allow: [], blockAll: false }, { allow: "*" }, null, "all"]
+    const errors = policies.map((runtimeMcp) => refusal(parseAgents([agent({ runtimeMcp })], templates)))
+    expect(errors.map((error) => error?.code)).toEqual(policies.map(() => "invalid_runtime_mcp_policy"))
+    expect(errors.map((error) => error?.field)).toEqual([
+      "agents[worker].runtimeMcp.allow",
+      "agents[worker].runtimeMcp.blockAll",
+      "agents[worker].runtimeMcp.blockAll",
+      "agents[worker].runtimeMcp.allow",
+      "agents[worker].runtimeMcp",
+      "agents[worker].runtimeMcp",
+    ])
+  })
+
+  test("R227 an omitted maximum is written out as explicit rules over exactly these Agents", () => {
     const parsed = parseAgents([agent(), agent({ id: "other", exportName: "other" })], templates)
     if (!parsed.ok) throw new Error(parsed.error.message)
     const [other] = parsed.value
@@ -102,7 +116,7 @@ describe("Agents", () => {
     expect(other.runtimeMcp.allow.map((rule) => rule.operation)).toContain("list_computers")
   })
 
-  test("R228 an empty allowlist stays empty", () => {
+  test("an empty allowlist stays empty", () => {
     const parsed = parseAgents([agent({ runtimeMcp: { allow: [] } })], templates)
     expect(parsed.ok && parsed.value[0]?.runtimeMcp).toEqual({ kind: "finite", allow: [] })
   })
