@@ -49,18 +49,25 @@ test("what exceeds the share of a turn waits for later ones, in order and once e
   expect(bodies).toEqual(names.map(String))
 })
 
-test("a later turn has its whole share again", () => {
+test("no turn runs more than a share, however the bursts fall, and every burst begins at once", () => {
   const events = loop()
   const { order, work } = record()
   const turns = createTurns(events.next)
-  turns.run(work(0))
-  events.turn()
-  const before = order.length
-  for (let name = 1; name <= 30; name += 1) turns.run(work(name))
-  const share = order.length - before
-  while (!events.idle()) events.turn()
-  for (let name = 31; name <= 60; name += 1) turns.run(work(name))
-  expect(order.length - 31).toBe(share)
+  const perTurn: number[] = []
+  let name = 0
+  for (const burst of [1, 40, 3, 100, 16, 17, 15]) {
+    const before = order.length
+    for (let count = 0; count < burst; count += 1) turns.run(work(name++))
+    perTurn.push(order.length - before)
+    while (!events.idle()) {
+      const ran = order.length
+      events.turn()
+      perTurn.push(order.length - ran)
+    }
+  }
+  expect(order).toEqual(Array.from({ length: name }, (_, index) => index))
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(16)
+  expect(perTurn[0]).toBe(1)
 })
 
 test("work that throws rejects its own answer and stands in nobody's way", async () => {
