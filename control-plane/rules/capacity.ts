@@ -81,6 +81,7 @@ const oldest = (
 
 const roomTaken = (draft: Draft, environment: EnvironmentKey): readonly Computer[] =>
   draft.computersOf({
+    name: `room taken in ${environment}`,
     load: () => draft.state.roomTaken(environment),
     belongs: (computer) => computer.environment === environment && takesRoom(computer),
     limit: everything,
@@ -90,6 +91,7 @@ const roomTaken = (draft: Draft, environment: EnvironmentKey): readonly Computer
 const waiting = (draft: Draft, environment: EnvironmentKey, taken: number): readonly Computer[] =>
   draft
     .computersOf({
+      name: `waiting in ${environment}`,
       load: (limit) => draft.state.waitingForRoom(environment, limit),
       belongs: (computer) => computer.environment === environment && computer.wantedSince !== null,
       limit: taken + 1,

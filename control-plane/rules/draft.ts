@@ -18,7 +18,7 @@ import {
   type Turn,
   type TurnPayload,
 } from "./entities.ts"
-import { Rows } from "./rows.ts"
+import { type ListQuery, Rows } from "./rows.ts"
 import { everything, type State } from "./state.ts"
 
 export class Draft {
@@ -62,7 +62,8 @@ export class Draft {
 
   unsettled(session: SessionId, limit: number): readonly Turn[] {
     return this.#turns.list({
-      load: (count) => this.state.unsettled(session, count),
+      name: session,
+      load: (count) => (this.#sessions.isNew(session) ? [] : this.state.unsettled(session, count)),
       belongs: (turn) => turn.sessionId === session && !isSettled(turn),
       limit,
     })
@@ -70,7 +71,8 @@ export class Draft {
 
   openChildren(parent: SessionId, limit: number): readonly Session[] {
     return this.#sessions.list({
-      load: (count) => this.state.openChildren(parent, count),
+      name: parent,
+      load: (count) => (this.#sessions.isNew(parent) ? [] : this.state.openChildren(parent, count)),
       belongs: (session) => session.parentId === parent && session.status !== "closed",
       limit,
     })
@@ -78,7 +80,8 @@ export class Draft {
 
   openSessionsOn(computer: ComputerId, limit: number): readonly Session[] {
     return this.#sessions.list({
-      load: (count) => this.state.openSessionsOn(computer, count),
+      name: computer,
+      load: (count) => (this.#computers.isNew(computer) ? [] : this.state.openSessionsOn(computer, count)),
       belongs: (session) => session.computerId === computer && session.status !== "closed",
       limit,
     })
@@ -95,7 +98,8 @@ export class Draft {
   /** Own and unreleased. */
   holds(session: SessionId): readonly Hold[] {
     return this.#holds.list({
-      load: () => this.state.holds(session),
+      name: session,
+      load: () => (this.#sessions.isNew(session) ? [] : this.state.holds(session)),
       belongs: (hold) => hold.sessionId === session && hold.releasedAt === null,
       limit: everything,
     })
@@ -103,18 +107,15 @@ export class Draft {
 
   openQuestions(session: SessionId): readonly Question[] {
     return this.#questions.list({
+      name: session,
       load: () => this.state.openQuestions(session),
       belongs: (question) => question.sessionId === session && question.status === "open",
       limit: everything,
     })
   }
 
-  /** Computers that take room of the Environment's limit, as `takesRoom` of the caller sees them now. */
-  computersOf(query: {
-    readonly load: (limit: number) => readonly Computer[]
-    readonly belongs: (computer: Computer) => boolean
-    readonly limit: number
-  }): readonly Computer[] {
+  /** Computers by what the caller looks for, as they are now. */
+  computersOf(query: ListQuery<Computer>): readonly Computer[] {
     return this.#computers.list(query)
   }
 
