@@ -9,7 +9,7 @@
 import type { SupervisorConfiguration } from "@computerd/protocol/configuration"
 import { CodedError, type Failure, ok, type Result } from "@computerd/protocol/errors"
 import type { Status } from "@computerd/protocol/operator"
-import { createAdmissions } from "./admission/admissions.ts"
+import { Admissions } from "./admission/admissions.ts"
 import { createAdmissionJournal } from "./admission/journal.ts"
 import { createBundles } from "./bundle/bundles.ts"
 import { type Closers, createClosers, quietly } from "./closers.ts"
@@ -19,7 +19,7 @@ import type { Journal } from "./journal.ts"
 import { createLease, type Lease } from "./link/lease.ts"
 import type { Link } from "./link/link.ts"
 import { createOutbox, type Outbox } from "./link/outbox.ts"
-import { createLink } from "./link/supervise.ts"
+import { ControlPlaneLink } from "./link/supervise.ts"
 import { openOperatorServer } from "./operator/http.ts"
 import { readOwnStatus } from "./operator/status.ts"
 import type { Ports } from "./ports.ts"
@@ -105,13 +105,13 @@ const assemble = async ({ options, store, closers, attached }: Foundation): Prom
     },
   })
   const outbox = createOutbox({ store, clock, journal, pushed: () => link.pump() })
-  const admissions = createAdmissions({
+  const admissions: Admissions = new Admissions({
     ports,
     journal,
     entries: createAdmissionJournal(store, clock),
     send: (frame) => link.send(frame),
   })
-  const link = createLink({
+  const link: Link = new ControlPlaneLink({
     ports,
     journal,
     store,
@@ -123,13 +123,8 @@ const assemble = async ({ options, store, closers, attached }: Foundation): Prom
       reconcile: (run) => sessions.reconcile(run),
       living: () => sessions.living(),
     },
-    requests: {
-      ...admissions,
-      attached: () => {
-        admissions.attached()
-        attached()
-      },
-    },
+    requests: admissions,
+    attached,
     computerId: config.computerId,
     controlPlaneUrl: config.controlPlaneUrl,
     bootId: readBootId(),
@@ -146,7 +141,7 @@ const assemble = async ({ options, store, closers, attached }: Foundation): Prom
       if (!flushed) journal.record({ event: "events_kept", count: outbox.unacknowledged() })
     }),
   })
-  closers.push({ name: "admissions", limitMs: closeMs, close: quietly(admissions.close) })
+  closers.push({ name: "admissions", limitMs: closeMs, close: quietly(() => admissions.close()) })
   const descriptors = createDescriptors({
     ports,
     journal,
@@ -155,7 +150,7 @@ const assemble = async ({ options, store, closers, attached }: Foundation): Prom
     lease,
     find: (sessionId) => sessions.find(sessionId),
     living: () => sessions.living(),
-    invoke: admissions.invoke,
+    invoke: (request, signal) => admissions.invoke(request, signal),
   })
   closers.push({ name: "MCP listeners", limitMs: 2 * closeMs, close: quietly(descriptors.close) })
 

@@ -15,7 +15,7 @@ import type { SessionAssignment } from "@computerd/protocol/link"
 import type { Scope } from "@computerd/protocol/scope"
 import { requestedScope } from "@computerd/runtime-mcp/policy/resolve"
 import { scopeDigest } from "@computerd/runtime-mcp/policy/scope"
-import type { Admissions } from "../admission/admissions.ts"
+import type { Invoke } from "../admission/admissions.ts"
 import type { Journal } from "../journal.ts"
 import type { Lease } from "../link/lease.ts"
 import type { Ports } from "../ports.ts"
@@ -45,7 +45,7 @@ export interface DescriptorsDeps {
   readonly lease: Lease
   readonly find: Sessions["find"]
   readonly living: Sessions["living"]
-  readonly invoke: Admissions["invoke"]
+  readonly invoke: Invoke
 }
 
 const unavailable = (what: string): Result<never> =>

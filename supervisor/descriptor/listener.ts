@@ -7,7 +7,7 @@ import { ok, type Result } from "@computerd/protocol/errors"
 import type { SessionAssignment } from "@computerd/protocol/link"
 import type { Scope } from "@computerd/protocol/scope"
 import { createEndpoint } from "@computerd/runtime-mcp/endpoint/endpoint"
-import type { Admissions } from "../admission/admissions.ts"
+import type { Invoke } from "../admission/admissions.ts"
 import type { Journal } from "../journal.ts"
 import type { Lease } from "../link/lease.ts"
 import type { Ports } from "../ports.ts"
@@ -44,7 +44,7 @@ export interface ListenerOptions {
   readonly ports: Ports
   readonly lease: Lease
   readonly find: Sessions["find"]
-  readonly invoke: Admissions["invoke"]
+  readonly invoke: Invoke
   readonly journal: Journal
 }
 

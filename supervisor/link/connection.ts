@@ -12,17 +12,12 @@ import {
   type LinkUpFrame,
   linkProtocol,
 } from "@computerd/protocol/link"
-import type { Attached, AttemptEffect } from "./attempt.ts"
-import { type Attempt, dial } from "./dial.ts"
+import type { Attached } from "./attempt.ts"
+import { Attempt, type DelegatedEffect, type UnfencedFrame } from "./dial.ts"
 import type { LinkDeps } from "./link.ts"
 import type { AttemptOutcome } from "./outcome.ts"
 import { createPump, type Pump } from "./pump.ts"
 import { createRenewal, type Renewal } from "./renewal.ts"
-
-export interface Connection extends Pick<Attempt, "send" | "stop" | "ended"> {
-  /** There are new events to send. */
-  readonly pump: () => void
-}
 
 /** What exists from `attached` on. */
 interface Tasks {
@@ -38,88 +33,70 @@ export interface ConnectionOptions {
   readonly attached: () => void
 }
 
-export const createConnection = ({ deps, url, credential, attached }: ConnectionOptions): Connection => {
-  const { ports, store, lease, leases, outbox, sessions, requests, journal } = deps
-  let tasks: Tasks | undefined
-  let attachAskedAtMs = 0
+export class Connection {
+  readonly ended: Promise<AttemptOutcome>
+  readonly #options: ConnectionOptions
+  readonly #deps: LinkDeps
+  readonly #attempt: Attempt
+  #tasks: Tasks | undefined
+  #attachAskedAtMs = 0
 
-  const attachFrame = (): LinkUpFrame => {
-    attachAskedAtMs = ports.clock.monotonicMs()
+  constructor(options: ConnectionOptions) {
+    const { deps, url, credential } = options
+    this.#options = options
+    this.#deps = deps
+    const handlers = {
+      attach: () => this.#attachFrame(),
+      perform: (effect: DelegatedEffect) => this.#perform(effect),
+    }
+    this.#attempt = new Attempt({ url, credential, timers: deps.ports.timers, handlers })
+    this.ended = this.#end()
+  }
+
+  send(frame: UnfencedFrame): boolean {
+    return this.#attempt.send(frame)
+  }
+
+  /** There are new events to send. */
+  pump(): void {
+    this.#tasks?.pump.run()
+  }
+
+  stop(): void {
+    this.#attempt.stop()
+  }
+
+  #attachFrame(): LinkUpFrame {
+    const { ports, store, leases, sessions, computerId, bootId, version } = this.#deps
+    this.#attachAskedAtMs = ports.clock.monotonicMs()
     return {
       kind: "attach",
       protocol: linkProtocol,
-      computerId: deps.computerId,
-      bootId: deps.bootId,
+      computerId,
+      bootId,
       storeId: store.id,
       lastEpoch: leases.epoch(),
       received: leases.received(),
-      version: deps.version,
+      version,
       processes: [...sessions.living()],
     }
   }
 
-  const startTasks = (frame: Attached): Tasks => {
-    const pump = createPump({
-      outbox,
-      received: frame.received,
-      inbound: leases.received,
-      bufferedBytes: attempt.bufferedBytes,
-      send: attempt.send,
-    })
-    const { send, overdue } = attempt
-    return { pump, renewal: createRenewal({ ports, renewMs: frame.lease.renewMs, send, overdue }) }
-  }
-
-  const adopt = (frame: Attached): void => {
-    store.synced(() => {
-      // Before the steps that the desired state leads to: they need the lease.
-      store.afterCommit(() => lease.grant(frame.lease, attachAskedAtMs))
-      leases.setEpoch(frame.lease.epoch)
-      leases.setReceived(frame.commandSeq)
-      outbox.align(frame.received)
-      sessions.reconcile(frame.run)
-    })
-    journal.record({
-      event: "link_attached",
-      epoch: frame.lease.epoch,
-      sessions: frame.run.length,
-      pending: outbox.unacknowledged(),
-    })
-    tasks = startTasks(frame)
-    attached()
-    requests.attached()
-    tasks.pump.run()
-  }
-
-  const apply = (seq: number, command: LinkCommand): void =>
-    store.transaction(() => {
-      leases.setReceived(seq)
-      sessions.apply(command)
-    })
-
-  const forget = (ack: number): void => {
-    outbox.acknowledge(ack)
-    tasks?.pump.acknowledged(ack)
-  }
-
-  const renew = (requestId: RequestId, grant: Grant): void => {
-    const askedAtMs = tasks?.renewal.answered(requestId, grant)
-    if (askedAtMs !== undefined) lease.grant(grant, askedAtMs)
-  }
-
-  const perform = (effect: Exclude<AttemptEffect, { do: "send_attach" | "send_ack" | "end" }>): void => {
+  #perform(effect: DelegatedEffect): void {
+    const { requests, journal } = this.#deps
     switch (effect.do) {
       case "adopt":
-        adopt(effect.attached)
+        this.#adopt(effect.attached)
         break
       case "apply":
-        apply(effect.seq, effect.command)
+        this.#apply(effect.seq, effect.command)
         break
       case "forget_events":
-        forget(effect.ack)
+        this.#deps.outbox.acknowledge(effect.ack)
+        this.#tasks?.pump.acknowledged(effect.ack)
         break
       case "renew":
-        renew(effect.requestId, effect.lease)
+        this.#renew(effect.requestId, effect.lease)
         break
       case "answer":
         requests.answered(effect.requestId, effect.answer)
@@ -136,20 +113,67 @@ export const createConnection = ({ deps, url, credential, attached }: Connection
     }
   }
 
-  const attempt = dial({ url, credential, timers: ports.timers, handlers: { attach: attachFrame, perform } })
-
-  const end = async (): Promise<AttemptOutcome> => {
-    const outcome = await attempt.ended
-    tasks?.renewal.stop()
-    if (tasks !== undefined) requests.lost()
-    tasks = undefined
-    return outcome
+  /** LK1 */
+  #adopt(frame: Attached): void {
+    const { store, lease, leases, outbox, sessions, journal } = this.#deps
+    const { epoch } = frame.lease
+    store.synced(() => {
+      // Before the steps that the desired state leads to: they need the lease.
+      store.afterCommit(() => lease.grant(frame.lease, this.#attachAskedAtMs))
+      leases.setEpoch(epoch)
+      leases.setReceived(frame.commandSeq)
+      outbox.align(frame.received)
+      sessions.reconcile(frame.run)
+    })
+    const pending = outbox.unacknowledged()
+    journal.record({ event: "link_attached", epoch, sessions: frame.run.length, pending })
+    this.#begin(frame)
   }
 
-  return {
-    send: attempt.send,
-    stop: attempt.stop,
-    ended: end(),
-    pump: () => tasks?.pump.run(),
+  #begin(frame: Attached): void {
+    const { outbox, leases, ports, requests } = this.#deps
+    const attempt = this.#attempt
+    const send = (unfenced: UnfencedFrame): boolean => attempt.send(unfenced)
+    const pump = createPump({
+      outbox,
+      received: frame.received,
+      inbound: leases.received,
+      bufferedBytes: () => attempt.bufferedBytes(),
+      send,
+    })
+    const renewal = createRenewal({
+      ports,
+      renewMs: frame.lease.renewMs,
+      send,
+      overdue: (detail) => attempt.overdue(detail),
+    })
+    this.#tasks = { pump, renewal }
+    this.#options.attached()
+    requests.attached()
+    pump.run()
+  }
+
+  /** LK2 */
+  #apply(seq: number, command: LinkCommand): void {
+    const { store, leases, sessions } = this.#deps
+    store.transaction(() => {
+      leases.setReceived(seq)
+      sessions.apply(command)
+    })
+  }
+
+  #renew(requestId: RequestId, grant: Grant): void {
+    const askedAtMs = this.#tasks?.renewal.answered(requestId, grant)
+    if (askedAtMs !== undefined) this.#deps.lease.grant(grant, askedAtMs)
+  }
+
+  async #end(): Promise<AttemptOutcome> {
+    const outcome = await this.#attempt.ended
+    if (this.#tasks !== undefined) {
+      this.#tasks.renewal.stop()
+      this.#deps.requests.lost()
+    }
+    this.#tasks = undefined
+    return outcome
   }
 }

@@ -20,10 +20,13 @@ export const attachTimeoutMs = 15_000
 /** The peer's part of a close; then the socket is cut. */
 const closeTimeoutMs = 1_000
 
+/** What is not done on the socket. */
+export type DelegatedEffect = Exclude<AttemptEffect, { do: "send_attach" | "send_ack" | "end" }>
+
 /** What the attempt does not carry out itself. A throw ends the attempt as `faulted`; the next one repeats it. */
 export interface AttemptHandlers {
   readonly attach: () => LinkUpFrame
-  readonly perform: (effect: Exclude<AttemptEffect, { do: "send_attach" | "send_ack" | "end" }>) => void
+  readonly perform: (effect: DelegatedEffect) => void
 }
 
 export interface DialOptions {
@@ -41,107 +44,124 @@ export type UnfencedFrame = LinkUpFrame extends infer Frame
     : never
   : never
 
-export interface Attempt {
-  readonly phase: () => AttemptPhase
-  /** Puts a frame on the wire; false when the link is not attached. */
-  readonly send: (frame: UnfencedFrame) => boolean
-  readonly bufferedBytes: () => number
-  /** Nothing was heard for too long. */
-  readonly overdue: (detail: string) => void
-  readonly stop: () => void
-  readonly ended: Promise<AttemptOutcome>
-}
-
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export const dial = ({ url, credential, timers, handlers }: DialOptions): Attempt => {
-  const { promise: ended, resolve: settle } = Promise.withResolvers<AttemptOutcome>()
-  let phase = initialPhase
-  const socket = new WebSocket(url, { headers: { Authorization: `Bearer ${credential}` } })
-  const deadline: Cancel = timers.after(attachTimeoutMs, () => {
-    if (phase.phase !== "attached")
-      step({ type: "overdue", detail: `no attachment within ${attachTimeoutMs} ms` })
-  })
+const closedText = (code: number, reason: string): string =>
+  reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`
 
-  const write = (frame: LinkUpFrame): void => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame))
+export class Attempt {
+  readonly ended: Promise<AttemptOutcome>
+  readonly #handlers: AttemptHandlers
+  readonly #timers: Timers
+  readonly #socket: WebSocket
+  readonly #cancelDeadline: Cancel
+  readonly #settle: (outcome: AttemptOutcome) => void
+  #phase: AttemptPhase = initialPhase
+
+  constructor({ url, credential, timers, handlers }: DialOptions) {
+    const { promise, resolve } = Promise.withResolvers<AttemptOutcome>()
+    this.ended = promise
+    this.#settle = resolve
+    this.#handlers = handlers
+    this.#timers = timers
+    this.#socket = new WebSocket(url, { headers: { Authorization: `Bearer ${credential}` } })
+    this.#cancelDeadline = timers.after(attachTimeoutMs, () => this.#attachOverdue())
+    this.#listen(url)
   }
 
-  const complain = ({ message, seq }: { readonly message: string; readonly seq?: number }): void =>
-    write({ kind: "invalid", message, ...(seq === undefined ? {} : { seq }) })
-
-  const close = (): void => {
-    deadline()
-    socket.close()
-    const cut = timers.after(closeTimeoutMs, () => socket.terminate())
-    socket.addEventListener("close", cut)
-  }
-
-  const send = (frame: UnfencedFrame): boolean => {
-    if (phase.phase !== "attached" || socket.readyState !== WebSocket.OPEN) return false
-    write({ ...frame, epoch: phase.epoch })
+  /** Puts a frame on the wire; false when the link is not attached. */
+  send(frame: UnfencedFrame): boolean {
+    if (this.#phase.phase !== "attached" || this.#socket.readyState !== WebSocket.OPEN) return false
+    this.#write({ ...frame, epoch: this.#phase.epoch })
     return true
   }
 
-  const perform = (effect: AttemptEffect): void => {
-    switch (effect.do) {
-      case "send_attach":
-        write(handlers.attach())
-        break
-      case "send_ack":
-        send({ kind: "ack", ack: effect.ack })
-        break
-      case "end":
-        close()
-        settle(effect.outcome)
-        break
-      case "complain":
-        complain(effect)
-        handlers.perform(effect)
-        break
-      default:
-        handlers.perform(effect)
+  bufferedBytes(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  /** Nothing was heard for too long. */
+  overdue(detail: string): void {
+    this.#step({ type: "overdue", detail })
+  }
+
+  stop(): void {
+    this.#step({ type: "stop" })
+  }
+
+  #listen(url: string): void {
+    this.#socket.addEventListener("open", () => this.#step({ type: "opened" }))
+    this.#socket.addEventListener("message", ({ data }) => this.#hear(data))
+    this.#socket.addEventListener("error", () =>
+      this.#step({ type: "closed", detail: `no connection to ${url}` }),
+    )
+    this.#socket.addEventListener("close", ({ code, reason }) =>
+      this.#step({ type: "closed", detail: closedText(code, reason) }),
+    )
+  }
+
+  #hear(data: unknown): void {
+    if (typeof data !== "string") {
+      this.#step({ type: "unreadable", message: "frame is not text" })
+      return
+    }
+    const decoded = decodeLinkDown(data)
+    if (decoded.kind === "ok") this.#step({ type: "frame", frame: decoded.frame })
+    else {
+      const { message, seq } = decoded
+      this.#step({ type: "unreadable", message, ...(seq !== undefined && { seq }) })
     }
   }
 
-  const step = (event: AttemptEvent): void => {
-    const { next, effects } = transition(phase, event)
-    phase = next
+  #attachOverdue(): void {
+    if (this.#phase.phase !== "attached") this.overdue(`no attachment within ${attachTimeoutMs} ms`)
+  }
+
+  #step(event: AttemptEvent): void {
+    const { next, effects } = transition(this.#phase, event)
+    this.#phase = next
     for (const effect of effects) {
       try {
-        perform(effect)
+        this.#perform(effect)
       } catch (error) {
-        step({ type: "faulted", detail: `${effect.do} failed: ${messageOf(error)}` })
+        this.#step({ type: "faulted", detail: `${effect.do} failed: ${messageOf(error)}` })
         return
       }
     }
   }
 
-  socket.addEventListener("open", () => step({ type: "opened" }))
-  socket.addEventListener("message", ({ data }) => {
-    if (typeof data !== "string") return step({ type: "unreadable", message: "frame is not text" })
-    const decoded = decodeLinkDown(data)
-    if (decoded.kind === "ok") return step({ type: "frame", frame: decoded.frame })
-    step({
-      type: "unreadable",
-      message: decoded.message,
-      ...(decoded.seq === undefined ? {} : { seq: decoded.seq }),
-    })
-  })
-  socket.addEventListener("error", () => step({ type: "closed", detail: `no connection to ${url}` }))
-  socket.addEventListener("close", ({ code, reason }) =>
-    step({
-      type: "closed",
-      detail: reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`,
-    }),
-  )
+  #perform(effect: AttemptEffect): void {
+    switch (effect.do) {
+      case "send_attach":
+        this.#write(this.#handlers.attach())
+        break
+      case "send_ack":
+        this.send({ kind: "ack", ack: effect.ack })
+        break
+      case "end":
+        this.#close()
+        this.#settle(effect.outcome)
+        break
+      case "complain": {
+        const { message, seq } = effect
+        this.#write({ kind: "invalid", message, ...(seq !== undefined && { seq }) })
+        this.#handlers.perform(effect)
+        break
+      }
+      default:
+        this.#handlers.perform(effect)
+    }
+  }
 
-  return {
-    phase: () => phase,
-    send,
-    bufferedBytes: () => socket.bufferedAmount,
-    overdue: (detail) => step({ type: "overdue", detail }),
-    stop: () => step({ type: "stop" }),
-    ended,
+  #write(frame: LinkUpFrame): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame))
+  }
+
+  #close(): void {
+    this.#cancelDeadline()
+    if (this.#socket.readyState === WebSocket.CLOSED) return
+    this.#socket.close()
+    const cancel = this.#timers.after(closeTimeoutMs, () => this.#socket.terminate())
+    this.#socket.addEventListener("close", cancel)
   }
 }

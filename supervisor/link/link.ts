@@ -41,6 +41,8 @@ export interface LinkDeps {
   readonly version: string
   /** Read anew for each attempt, so that it can be replaced on disk. */
   readonly credential: () => Result<string>
+  /** Attached, for the first time or again. */
+  readonly attached: () => void
   /** The control plane wants nothing more of this supervisor. */
   readonly rejected: (error: Failure) => void
 }

@@ -6,9 +6,10 @@
  */
 import type { Failure } from "@computerd/protocol/errors"
 import { linkPath } from "@computerd/protocol/link"
-import { type Cancel, within } from "../ports.ts"
+import { within } from "../ports.ts"
 import { backoffMs } from "./backoff.ts"
-import { type Connection, createConnection } from "./connection.ts"
+import { Connection } from "./connection.ts"
+import type { UnfencedFrame } from "./dial.ts"
 import type { Link, LinkDeps, LinkState, LinkStatus } from "./link.ts"
 import { type AttemptOutcome, describe, refusal, sequel } from "./outcome.ts"
 import { refusedUpgrade } from "./upgrade.ts"
@@ -43,130 +44,149 @@ const linkUrl = (controlPlaneUrl: string): string => {
   return url.href
 }
 
-export const createLink = (deps: LinkDeps): Link => {
-  const { ports, journal, lease, outbox } = deps
-  const url = linkUrl(deps.controlPlaneUrl)
-  let phase: Phase = { phase: "idle" }
-  let sinceMs = ports.clock.wallMs()
-  let failures = 0
-  let lastError: string | undefined
-  let running: Promise<void> = Promise.resolve()
+export class ControlPlaneLink implements Link {
+  readonly #deps: LinkDeps
+  readonly #url: string
+  #phase: Phase = { phase: "idle" }
+  #sinceMs: number
+  /** Since the last attachment. */
+  #failures = 0
+  #lastError: string | undefined
+  #running: Promise<void> = Promise.resolve()
 
-  const stopped = (): boolean => phase.phase === "stopped"
-
-  const enter = (next: Phase): void => {
-    if (stopped()) return
-    if (stateOf(next) !== stateOf(phase)) sinceMs = ports.clock.wallMs()
-    phase = next
+  constructor(deps: LinkDeps) {
+    this.#deps = deps
+    this.#url = linkUrl(deps.controlPlaneUrl)
+    this.#sinceMs = deps.ports.clock.wallMs()
   }
 
-  /** While the lease is held the credential may be one that is just being replaced; after that it is a dead one. */
-  const unknownCredential = (error: Failure): AttemptOutcome =>
-    lease.state().state === "held" ? { kind: "refused", error } : refusal(error)
-
-  const connect = async (): Promise<AttemptOutcome> => {
-    const credential = deps.credential()
-    if (!credential.ok) return { kind: "unreachable", detail: credential.error.message }
-    const connection = createConnection({
-      deps,
-      url,
-      credential: credential.value,
-      attached: () => {
-        failures = 0
-        lastError = undefined
-        enter({ phase: "attached", connection })
-      },
-    })
-    enter({ phase: "connecting", connection })
-    const outcome = await connection.ended
-    if (outcome.kind !== "unreachable" || stopped()) return outcome
-    const refused = await refusedUpgrade(url, credential.value)
-    return refused === undefined ? outcome : unknownCredential(refused)
+  start(): void {
+    this.#running = this.#run()
   }
 
-  /** The loop gets outcomes, not exceptions. */
-  const attempt = async (): Promise<AttemptOutcome> => {
-    try {
-      return await connect()
-    } catch (error) {
-      return { kind: "faulted", detail: error instanceof Error ? error.message : String(error) }
+  status(): LinkStatus {
+    return {
+      state: stateOf(this.#phase),
+      url: this.#url,
+      sinceMs: this.#sinceMs,
+      attempts: this.#failures,
+      lastError: this.#lastError,
     }
   }
 
-  const pause = (delayMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const cancel: Cancel = ports.timers.after(delayMs, resolve)
-      enter({
-        phase: "backing_off",
-        wake: () => {
-          cancel()
-          resolve()
-        },
-      })
-    })
-
-  const note = (outcome: AttemptOutcome, retryInMs: number | null): void => {
-    const detail = describe(outcome)
-    if (outcome.kind !== "stopped") lastError = detail
-    journal.record({ event: "link_ended", outcome: outcome.kind, detail, retryInMs })
+  send(frame: UnfencedFrame): boolean {
+    return this.#phase.phase === "attached" && this.#phase.connection.send(frame)
   }
 
-  const giveUp = (outcome: AttemptOutcome): void => {
-    note(outcome, null)
-    if (outcome.kind !== "rejected") return
-    enter({ phase: "refused" })
-    lease.end()
-    deps.rejected(outcome.error)
+  pump(): void {
+    if (this.#phase.phase === "attached") this.#phase.connection.pump()
   }
-
-  const run = async (): Promise<void> => {
-    while (!stopped()) {
-      const outcome = await attempt()
-      if (stopped()) return note({ kind: "stopped" }, null)
-      const next = sequel(outcome)
-      if (next === "stop") return giveUp(outcome)
-      failures = next === "redial_afresh" ? 1 : failures + 1
-      const delayMs = backoffMs(failures, ports.random())
-      note(outcome, delayMs)
-      await pause(delayMs)
-    }
-  }
-
-  const connection = (): Connection | undefined =>
-    phase.phase === "attached" || phase.phase === "connecting" ? phase.connection : undefined
-
-  const status = (): LinkStatus => ({ state: stateOf(phase), url, sinceMs, attempts: failures, lastError })
 
   /** Without a link nothing can be flushed: what is left is durable and goes out after the next start. */
-  const flush = async (limitMs: number): Promise<boolean> => {
+  async flush(limitMs: number): Promise<boolean> {
+    const { outbox, ports } = this.#deps
     const untilMs = ports.clock.monotonicMs() + limitMs
     while (outbox.unacknowledged() > 0) {
-      if (phase.phase !== "attached" || ports.clock.monotonicMs() >= untilMs) return false
+      if (this.#phase.phase !== "attached" || ports.clock.monotonicMs() >= untilMs) return false
       await new Promise<void>((resolve) => ports.timers.after(flushPollMs, resolve))
     }
     return true
   }
 
-  const end = (): void => {
-    const last = phase
-    phase = { phase: "stopped" }
+  async close(): Promise<void> {
+    const last = this.#phase
+    this.#phase = { phase: "stopped" }
     if (last.phase === "backing_off") last.wake()
     if (last.phase === "attached") last.connection.send({ kind: "detach" })
     if (last.phase === "attached" || last.phase === "connecting") last.connection.stop()
-    lease.end()
+    this.#deps.lease.end()
+    await within(this.#deps.ports.timers, closeMs, this.#running)
   }
 
-  return {
-    start: () => {
-      running = run()
-    },
-    status,
-    send: (frame) => phase.phase === "attached" && phase.connection.send(frame),
-    pump: () => connection()?.pump(),
-    flush,
-    close: async () => {
-      end()
-      await within(ports.timers, closeMs, running)
-    },
+  async #run(): Promise<void> {
+    for (;;) {
+      const outcome = await this.#attempt()
+      if (this.#isStopped()) return this.#note({ kind: "stopped" }, null)
+      const next = sequel(outcome)
+      if (next === "stop") return this.#giveUp(outcome)
+      this.#failures = next === "redial_afresh" ? 1 : this.#failures + 1
+      const delayMs = backoffMs(this.#failures, this.#deps.ports.random())
+      this.#note(outcome, delayMs)
+      await this.#pause(delayMs)
+      if (this.#isStopped()) return
+    }
+  }
+
+  /** The loop gets outcomes, not exceptions. */
+  async #attempt(): Promise<AttemptOutcome> {
+    try {
+      return await this.#connect()
+    } catch (error) {
+      return { kind: "faulted", detail: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  async #connect(): Promise<AttemptOutcome> {
+    const credential = this.#deps.credential()
+    if (!credential.ok) return { kind: "unreachable", detail: credential.error.message }
+    const connection = new Connection({
+      deps: this.#deps,
+      url: this.#url,
+      credential: credential.value,
+      attached: () => this.#attached(connection),
+    })
+    this.#enter({ phase: "connecting", connection })
+    const outcome = await connection.ended
+    if (outcome.kind !== "unreachable" || this.#isStopped()) return outcome
+    const refused = await refusedUpgrade(this.#url, credential.value)
+    return refused === undefined ? outcome : this.#unknownCredential(refused)
+  }
+
+  #attached(connection: Connection): void {
+    this.#failures = 0
+    this.#lastError = undefined
+    this.#enter({ phase: "attached", connection })
+    this.#deps.attached()
+  }
+
+  /** While the lease is held the credential may be one that is just being replaced; after that it is a dead one. */
+  #unknownCredential(error: Failure): AttemptOutcome {
+    return this.#deps.lease.state().state === "held" ? { kind: "refused", error } : refusal(error)
+  }
+
+  #pause(delayMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#deps.ports.timers.after(delayMs, resolve)
+    const wake = (): void => {
+      cancel()
+      resolve()
+    }
+    this.#enter({ phase: "backing_off", wake })
+    return promise
+  }
+
+  /** LK3 */
+  #giveUp(outcome: AttemptOutcome): void {
+    this.#note(outcome, null)
+    if (outcome.kind !== "rejected") return
+    this.#enter({ phase: "refused" })
+    this.#deps.lease.end()
+    this.#deps.rejected(outcome.error)
+  }
+
+  #note(outcome: AttemptOutcome, retryInMs: number | null): void {
+    const detail = describe(outcome)
+    if (outcome.kind !== "stopped") this.#lastError = detail
+    this.#deps.journal.record({ event: "link_ended", outcome: outcome.kind, detail, retryInMs })
+  }
+
+  #isStopped(): boolean {
+    return this.#phase.phase === "stopped"
+  }
+
+  #enter(next: Phase): void {
+    if (this.#isStopped()) return
+    if (stateOf(next) !== stateOf(this.#phase)) this.#sinceMs = this.#deps.ports.clock.wallMs()
+    this.#phase = next
   }
 }

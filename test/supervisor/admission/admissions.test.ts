@@ -64,7 +64,7 @@ test("R173 with the link down nothing is sent or journalled, and the caller may 
     expect(messageOf(answer)).toContain("nothing was sent")
   }
   expect(one.admissionStates()).toEqual([])
-  expect(one.admissions.size()).toBe(0)
+  expect(one.admissions.size).toBe(0)
 })
 
 test("R175 a link that breaks after the commit leaves the outcome unknown, and the retry finds the receipt", async () => {
@@ -216,7 +216,7 @@ test("R43 a caller that goes away is told to the control plane, and the mutation
   held?.()
   await settled(one, 1)
   expect(one.admissionStates()).toEqual(["admitted"])
-  expect(one.admissions.size()).toBe(0)
+  expect(one.admissions.size).toBe(0)
 })
 
 test("an abandoned read leaves the table at once", async () => {
@@ -227,7 +227,7 @@ test("an abandoned read leaves the table at once", async () => {
   await one.controlPlane.until(() => one.controlPlane.count("admit").length === 1, "the read")
   caller.abort()
   await answer
-  expect(one.admissions.size()).toBe(0)
+  expect(one.admissions.size).toBe(0)
   await one.controlPlane.until(() => one.controlPlane.count("abandon").length === 1, "an abandon frame")
 })
 
@@ -280,7 +280,7 @@ test("closing answers everybody and takes nothing new", async () => {
   one.admissions.close()
   expect((await Promise.all(open)).map(codeOf)).toEqual(Array(3).fill("admission_unavailable"))
   expect(codeOf(await one.admissions.invoke(spawn("k2"), forEver))).toBe("admission_unavailable")
-  expect(one.admissions.size()).toBe(0)
+  expect(one.admissions.size).toBe(0)
 })
 
 test("the table is bounded, and what does not fit is refused before it is sent", async () => {

@@ -9,13 +9,13 @@ import type { Result } from "@computerd/protocol/errors"
 import { ok } from "@computerd/protocol/errors"
 import { type ComputerId, Generation } from "@computerd/protocol/ids"
 import type { AdmissionAnswer, AdmissionRequest, LinkCommand, LinkEvent } from "@computerd/protocol/link"
-import { type Admissions, createAdmissions } from "@computerd/supervisor/admission/admissions"
+import { Admissions } from "@computerd/supervisor/admission/admissions"
 import { createAdmissionJournal } from "@computerd/supervisor/admission/journal"
 import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { createLease, type Lease } from "@computerd/supervisor/link/lease"
 import type { Link } from "@computerd/supervisor/link/link"
 import { createOutbox, type Outbox } from "@computerd/supervisor/link/outbox"
-import { createLink } from "@computerd/supervisor/link/supervise"
+import { ControlPlaneLink } from "@computerd/supervisor/link/supervise"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
 import { admissionsTable } from "@computerd/supervisor/store/admissions"
 import { leaseTable } from "@computerd/supervisor/store/lease"
@@ -73,13 +73,13 @@ export const createStation = (options: StationOptions = {}): Station => {
   let credential: Result<string> = ok("test-credential")
   const lease = createLease({ ...ours, changed: () => undefined })
   const outbox = createOutbox({ store, clock: ours.clock, journal, pushed: () => link.pump() })
-  const admissions = createAdmissions({
+  const admissions: Admissions = new Admissions({
     ports: ours,
     journal,
     entries: createAdmissionJournal(store, ours.clock),
     send: (frame) => link.send(frame),
   })
-  const link = createLink({
+  const link: Link = new ControlPlaneLink({
     ports: ours,
     journal,
     store,
@@ -98,6 +98,7 @@ export const createStation = (options: StationOptions = {}): Station => {
       living: () => [],
     },
     requests: admissions,
+    attached: () => undefined,
     computerId: options.computerId ?? ours.newId("cmp"),
     controlPlaneUrl: controlPlane.url,
     bootId: "boot-1",
