@@ -16,7 +16,7 @@ export interface ChannelTiming {
 }
 
 export const channelTiming: ChannelTiming = {
-  tickMs: 5_000,
+  tickMs: 10_000,
   connectMs: 10_000,
   deadAfterTicks: 3,
   orphanMs: sessionOrphanMs,

@@ -285,6 +285,20 @@ test("output that nobody acknowledges stops its writer, not the settlement of a 
   expect((await host.settled(turnId)).status).toBe("cancelled")
 })
 
+test("output that waits when its Turn ends is refused aloud, not dropped", async () => {
+  const host = await worker(
+    `turn(turn) { for (let i = 0; i < 1_010; i++) turn.output.write("x").catch((error) => { if (error.code === "turn_settled") refused += 1 }) ; return null },
+     init: () => { setInterval(() => { if (refused > 0) { console.log(refused); refused = 0 } }, 1) }`,
+    "let refused = 0",
+  )
+  host.supervisor.acknowledging = false
+  await host.run()
+  expect(host.supervisor.of("turn_output")).toHaveLength(1_000)
+  host.supervisor.send({ type: "shutdown", graceMs: 1_000 })
+  expect(await host.exited()).toBe(0)
+  expect(await host.stdout).toBe("10\n")
+})
+
 test("a supervisor is found again after any number of restarts, and nothing is lost or doubled", async () => {
   const host = await worker(`turn: async (turn) => { await turn.output.write("out"); return turn.sequence }`)
   let supervisor: FakeSupervisor = host.supervisor
