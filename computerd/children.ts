@@ -34,15 +34,12 @@ const packageOf = async (path: string, name: string): Promise<string> => {
   throw new Error(`${path} belongs to no package ${name}`)
 }
 
-/** What programs may import without having installed it; each as the part that depends on it has it. */
+/** What programs may import without having installed it: packages that this one depends on for their sake. */
 export const fallbackModules = async (): Promise<Readonly<Record<string, string>>> => {
-  const sessionHost = dirname(modulePath("@computerd/session-host/main", here))
-  const controlPlane = dirname(modulePath("@computerd/control-plane/control-plane", here))
-  const runtimeMcp = dirname(modulePath("@computerd/runtime-mcp/policy/parse", controlPlane))
   const found = {
-    "@helmr/sdk": modulePath("@helmr/sdk", sessionHost),
-    "@modelcontextprotocol/sdk": modulePath("@modelcontextprotocol/sdk/types.js", runtimeMcp),
-    zod: modulePath("zod", sessionHost),
+    "@helmr/sdk": modulePath("@helmr/sdk", here),
+    "@modelcontextprotocol/sdk": modulePath("@modelcontextprotocol/sdk/types.js", here),
+    zod: modulePath("zod", here),
   }
   const folders = Object.entries(found).map(
     async ([name, path]) => [name, await packageOf(path, name)] as const,
