@@ -16,6 +16,7 @@ import {
   type SupervisorRecord,
   writeRecord,
 } from "./directory.ts"
+import { endSupervisor } from "./end.ts"
 import { pendingReason } from "./honour.ts"
 import { isAlive, type ProcessIdentity } from "./identity.ts"
 import { type ComputerRecipe, type StartDeps, startSupervisor } from "./start.ts"
@@ -45,9 +46,8 @@ export interface Computer {
 
 const startsMax = 5
 const firstBackoffMs = 250
-/** A supervisor gives its Session processes their grace and flushes what it has; then its tree is killed. */
-const stopMaxMs = 15_000
-const killMaxMs = 2_000
+/** For a life that has nothing left to wait for. */
+const settleMaxMs = 2_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown reason")
 
@@ -116,21 +116,11 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     return known?.state === "running" && (await isAlive(known.process)) ? known.process : undefined
   }
 
-  const endSupervisor = async (running: Supervisor): Promise<readonly string[]> => {
-    await running.signal("SIGTERM")
-    if ((await within(running.ended, stopMaxMs, ports)) !== "late") return []
-    await running.signal("SIGKILL")
-    note("killed", `supervisor did not stop within ${stopMaxMs / 1000} s`)
-    return (await within(running.ended, killMaxMs, ports)) === "late"
-      ? [`supervisor ${running.identity.pid} of ${id} could not be ended`]
-      : []
-  }
-
   /** What ran while policies were allowed to go unenforced does not go on when they are not. */
   const forbid = async (process: ProcessIdentity | undefined, reason: string): Promise<void> => {
     if (process === undefined) return receiver.computerState(id, "unavailable", reason)
     supervisor = adoptSupervisor(process, ports)
-    await endSupervisor(supervisor)
+    await endSupervisor(supervisor, { ports, note })
     await endStrays(id, ports)
     await forgetRecord(directory)
     receiver.computerLost(id, reason)
@@ -156,15 +146,13 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
   const stop = async (): Promise<readonly string[]> => {
     ending.abort(new Error("the Computer is stopping"))
     const early = supervisor
-    const failures = early === undefined ? [] : [...(await endSupervisor(early))]
+    const failures = early === undefined ? [] : [...(await endSupervisor(early, { ports, note }))]
+    await within(life ?? Promise.resolve(), settleMaxMs, ports)
     // A start that was under way when the stop came may have spawned meanwhile; then its end ends the start.
-    const settled = await within(
-      life ?? Promise.resolve(),
-      early === undefined ? killMaxMs : stopMaxMs,
-      ports,
-    )
-    if (supervisor !== undefined && supervisor !== early) failures.push(...(await endSupervisor(supervisor)))
-    if (settled === "late") await within(life ?? Promise.resolve(), killMaxMs, ports)
+    if (supervisor !== undefined && supervisor !== early) {
+      failures.push(...(await endSupervisor(supervisor, { ports, note })))
+      await within(life ?? Promise.resolve(), settleMaxMs, ports)
+    }
     supervisor?.unwatch()
     const strays = await endStrays(id, ports)
     failures.push(...strays.map(({ pid }) => `process ${pid} of ${id} could not be ended`))

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { TurnId } from "@computerd/protocol/ids"
+import { program, writeTree } from "../publication/rig.ts"
 import { text } from "../rig.ts"
 import { alive, createRig, dead, processesOf, programs, type Rig, until } from "./rig.ts"
 
@@ -132,6 +133,26 @@ test("with a lifeline, supervisors and their Sessions end when the control plane
   await first.kill()
   await dead(work.supervisor)
   await dead(work.pid)
+})
+
+test("H1 what ran unenforced is ended by a control plane that enforces", async () => {
+  const source = join(rig.root, "policy")
+  await writeTree(source, { "index.ts": program({ template: "network: { blockAll: true }," }) })
+  const first = await rig.spawn({ unenforced: true })
+  await value(first.client.publish({ directory: source }))
+  const started = await value(
+    first.client.startSession({ agent: "a", input: text("x"), idempotencyKey: "a" }),
+  )
+  expect(await outcome(first, started)).toMatchObject({ status: "completed" })
+  const [row] = (await value(first.client.snapshot())).computers
+  const supervisor = await rig.supervisorPid(row!.id)
+  await first.kill()
+  const second = await rig.spawn()
+  await dead(supervisor)
+  await until("the reason", async () => {
+    const [now] = (await value(second.client.snapshot())).computers
+    return now?.error?.includes("cannot enforce network") ? true : undefined
+  })
 })
 
 test("a second control plane on a state directory names the first one's pid and disturbs nothing", async () => {

@@ -218,6 +218,33 @@ describe("what cannot be started", () => {
   })
 })
 
+describe("closing", () => {
+  test("a supervisor that is starting is ended with the control plane", async () => {
+    const plane = await rig.open({ supervisorCommand: ["sh", "-c", "sleep 303", rig.stateDirectory] })
+    await publish(plane, join(programs, "echo"))
+    const { computerId } = start(plane, "echo")
+    const pid = await rig.supervisorPid(computerId)
+    expect(await plane.close()).toEqual([])
+    expect(await alive(pid)).toBe(false)
+    expect(await processesOf(rig.stateDirectory)).toEqual([])
+  })
+
+  test("a publication that is under way is given up, and nothing of it is left", async () => {
+    const plane = await rig.open()
+    const source = join(rig.root, "endless")
+    const mark = join(rig.root, "loading")
+    const index = `await Bun.write(${JSON.stringify(mark)}, "")\nawait new Promise(() => setInterval(() => {}, 1000))`
+    await writeTree(source, { "index.ts": index })
+    const published = plane.publish(source)
+    await until("the program to load", async () => ((await Bun.file(mark).exists()) ? true : undefined))
+    expect(await plane.close()).toEqual([])
+    expect(await published).toMatchObject({ ok: false, error: { code: "interrupted" } })
+    expect(await processesOf(rig.stateDirectory)).toEqual([])
+    expect(await readdir(join(rig.stateDirectory, "staging"))).toEqual([])
+    expect(await plane.publish(source)).toMatchObject({ ok: false, error: { code: "interrupted" } })
+  })
+})
+
 test("a Computer that nobody uses is removed with its directory", async () => {
   const source = join(rig.root, "unused")
   await writeTree(source, { "index.ts": program({ template: "deleteAfterUnused: 20," }) })
