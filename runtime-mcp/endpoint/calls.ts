@@ -7,10 +7,10 @@ import { type Failure, failure } from "@computerd/protocol/errors"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
 import type { Scope } from "@computerd/protocol/scope"
 import { encode, rpcResult, toolFailure, toolText } from "./answers.ts"
+import type { Refuse } from "./counts.ts"
 import type { Outcome } from "./dispatch.ts"
 import type { Admission } from "./gate.ts"
 import type { Clock, End, Limits, OpenCall, OpenRequest } from "./open_requests.ts"
-import type { HttpRefusalClass } from "./refusals.ts"
 import { jsonResponse, unreadResponse } from "./responses.ts"
 
 export interface ToolCall {
@@ -20,9 +20,6 @@ export interface ToolCall {
   /** Aborts when nobody waits for the answer any more. A mutation that was admitted goes on. */
   readonly signal: AbortSignal
 }
-
-/** Counts the refusal and makes its response. */
-export type Refuse = (refusal: HttpRefusalClass, rest: "read" | "unread") => Response
 
 export interface CallDeps {
   readonly clock: Clock

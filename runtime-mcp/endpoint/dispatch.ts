@@ -114,7 +114,7 @@ const oldMethod = (request: Request, prepared: Prepared): Outcome => {
     case "initialize":
       return initialize(request, prepared)
     case "ping":
-      return answer(request.id, prepared.old.pong)
+      return answer(request.id, "{}")
     default:
       return refuseMessage(request.id, "unknown_method")
   }

@@ -17,11 +17,9 @@ export interface PreparedEra {
   readonly tools: string
   readonly skillList: string
   readonly skill: string
-  readonly pong: string
 }
 
 export interface Prepared {
-  readonly scope: Scope
   readonly old: PreparedEra
   readonly new: PreparedEra
   readonly discovery: string
@@ -68,7 +66,6 @@ const prepareEra = (era: Era, texts: { readonly tools: string; readonly skill: s
     tools: framed(era, era === "new" ? `${tools},${uncached}` : tools),
     skillList: toolText(era, encode({ skills: [entry] })),
     skill: toolText(era, encode({ ...entry, content: texts.skill })),
-    pong: "{}",
   }
 }
 
@@ -76,7 +73,6 @@ export const prepare = (scope: Scope, role: Role): Prepared => {
   const texts = { tools: encode(exposedTools(scope, role).map(listedTool)), skill: skillText(scope, role) }
   const about = `"capabilities":${capabilities},"instructions":${encode(serverInstructions)}`
   return {
-    scope,
     old: prepareEra("old", texts),
     new: prepareEra("new", texts),
     discovery: framed("new", `"supportedVersions":${encode([newVersion])},${about},${uncached}`),

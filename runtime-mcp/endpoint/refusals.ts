@@ -10,7 +10,7 @@ import {
 } from "@computerd/protocol/limits"
 import { newVersion, oldVersions } from "./versions.ts"
 
-interface HttpRefusal {
+export interface HttpRefusal {
   readonly kind: "http"
   readonly status: number
   /** Body, as `text/plain`. */

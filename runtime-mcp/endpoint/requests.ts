@@ -1,15 +1,15 @@
-/** One HTTP request from the gate to its answer, and the counts of both. */
+/** One HTTP request from the gate to its answer. */
 import { mcpConcurrentRequestsMax } from "@computerd/protocol/limits"
 import type { Scope } from "@computerd/protocol/scope"
 import type { Role } from "../tools/exposure.ts"
 import { type Body, readBody } from "./body.ts"
-import { type CallDeps, type Refuse, startCall } from "./calls.ts"
+import { type CallDeps, startCall } from "./calls.ts"
+import { createRefusalCounter, type RefusalCounter, type RefusalCounts, type Refuse } from "./counts.ts"
 import { dispatch, type Outcome, refuseMessage } from "./dispatch.ts"
 import { gate, type OwnNames } from "./gate.ts"
 import { type End, type OpenRequest, type OpenRequests, openRequests, type Time } from "./open_requests.ts"
 import { type Prepared, prepare } from "./prepared.ts"
-import type { RefusalClass } from "./refusals.ts"
-import { acceptedResponse, jsonResponse, refusalResponse, unreadResponse } from "./responses.ts"
+import { acceptedResponse, jsonResponse, unreadResponse } from "./responses.ts"
 import { createTurns } from "./turns.ts"
 
 export interface Descriptor {
@@ -27,13 +27,7 @@ export interface RequestStats {
   readonly open: number
   /** Requests that passed the gate. */
   readonly passed: number
-  readonly refused: Readonly<Partial<Record<RefusalClass, number>>>
-}
-
-interface Served {
-  readonly http: Request
-  readonly request: OpenRequest
-  readonly descriptor: Descriptor
+  readonly refused: RefusalCounts
 }
 
 export interface Requests extends Pick<OpenRequests, "endAll" | "close"> {
@@ -42,14 +36,31 @@ export interface Requests extends Pick<OpenRequests, "endAll" | "close"> {
   readonly stats: () => RequestStats
 }
 
+/** A request that passed the gate. */
+interface Served {
+  readonly http: Request
+  readonly open: OpenRequest
+  readonly descriptor: Descriptor
+}
+
+/** What the answering of one listener's requests shares. */
+interface House {
+  readonly calls: CallDeps
+  readonly counter: RefusalCounter
+  readonly preparedFor: (descriptor: Descriptor) => Prepared
+}
+
 /** A body above this is not drained for the sake of keeping a connection. */
 const drainedBodyMaxBytes = 65_536
 
-const isLong = ({ headers }: Request): boolean =>
-  headers.get("transfer-encoding") !== null || Number(headers.get("content-length")) > drainedBodyMaxBytes
+const unreadBody = ({ headers }: Request): "read" | "unread" => {
+  const isLong =
+    headers.get("transfer-encoding") !== null || Number(headers.get("content-length")) > drainedBodyMaxBytes
+  return isLong ? "unread" : "read"
+}
 
 /** What one scope's requests ask for, made at its first request. */
-const preparation = (role: Role): ((descriptor: Descriptor) => Prepared) => {
+const preparation = (role: Role): House["preparedFor"] => {
   const made = new Map<string, Prepared>()
   return ({ id, scope }) => {
     const known = made.get(id)
@@ -60,88 +71,71 @@ const preparation = (role: Role): ((descriptor: Descriptor) => Prepared) => {
   }
 }
 
-const bodyEnded =
-  (refuse: Refuse) =>
-  (end: End): Response => {
-    if (end === "dropped") return unreadResponse()
-    const ours = end === "exited" || end === "shutting_down"
-    return refuse(ours ? "shutting_down" : "body_timeout", "unread")
+const bodyEnded = (end: End, { refuse }: RefusalCounter): Response => {
+  if (end === "dropped") return unreadResponse()
+  const ours = end === "exited" || end === "shutting_down"
+  return refuse(ours ? "shutting_down" : "body_timeout", "unread")
+}
+
+const finish = (house: House, outcome: Outcome, { open, descriptor, http }: Served): void => {
+  switch (outcome.kind) {
+    case "accepted":
+      open.answer(acceptedResponse())
+      break
+    case "answer":
+      if (outcome.refused !== undefined) house.counter.refusedMessage(outcome.refused)
+      open.answer(jsonResponse(outcome.text, outcome.status))
+      break
+    case "call":
+      startCall(house.calls, { asked: outcome, scope: descriptor.scope, open, http })
   }
+}
+
+const receive = (house: House, body: Body, served: Served): void => {
+  switch (body.kind) {
+    case "text":
+      finish(house, dispatch(body.text, served.http.headers, house.preparedFor(served.descriptor)), served)
+      break
+    case "not_text":
+      finish(house, refuseMessage(null, "invalid_utf8"), served)
+      break
+    case "too_large":
+      served.open.answer(house.counter.refuse("body_too_large", "unread"))
+      break
+    case "lost":
+      served.open.end("dropped")
+  }
+}
 
 export const createRequests = (deps: RequestDeps): Requests => {
-  const counts = new Map<RefusalClass, number>()
+  const counter = createRefusalCounter()
+  const { refuse } = counter
+  const open = openRequests(deps, deps.limits, (end) => bodyEnded(end, counter))
+  const entrance = { ...deps, full: () => open.size() >= mcpConcurrentRequestsMax }
+  const house: House = { calls: { ...deps, refuse }, counter, preparedFor: preparation(deps.role) }
+  const turns = createTurns((run) => void setImmediate(run))
   let passed = 0
 
-  const count = (refusal: RefusalClass): void => {
-    counts.set(refusal, (counts.get(refusal) ?? 0) + 1)
-  }
-  const refuse: Refuse = (refusal, rest) => {
-    count(refusal)
-    return refusalResponse(refusal, rest)
-  }
-
-  const open = openRequests(deps, deps.limits, bodyEnded(refuse))
-  const house = { ...deps, full: () => open.size() >= mcpConcurrentRequestsMax }
-  const callDeps = { ...deps, refuse }
-  const preparedFor = preparation(deps.role)
-
-  const finish = (outcome: Outcome, { request, descriptor, http }: Served): void => {
-    switch (outcome.kind) {
-      case "accepted":
-        request.answer(acceptedResponse())
-        break
-      case "answer":
-        if (outcome.refused !== undefined) count(outcome.refused)
-        request.answer(jsonResponse(outcome.text, outcome.status))
-        break
-      case "call":
-        startCall(callDeps, {
-          asked: outcome,
-          scope: descriptor.scope,
-          open: request,
-          http,
-        })
-    }
-  }
-
-  const receive = (body: Body, served: Served): void => {
-    switch (body.kind) {
-      case "text":
-        finish(dispatch(body.text, served.http.headers, preparedFor(served.descriptor)), served)
-        break
-      case "not_text":
-        finish(refuseMessage(null, "invalid_utf8"), served)
-        break
-      case "too_large":
-        served.request.answer(refuse("body_too_large", "unread"))
-        break
-      case "lost":
-        served.request.end("dropped")
-    }
-  }
-
   const serve = (http: Request): Response | Promise<Response> => {
-    const answer = gate(http, house)
-    if (!answer.pass) return refuse(answer.refusal, isLong(http) ? "unread" : "read")
+    const answer = gate(http, entrance)
+    if (!answer.pass) return refuse(answer.refusal, unreadBody(http))
     passed += 1
-    const request = open.begin()
-    const served = { http, request, descriptor: answer.descriptor }
+    const served = { http, open: open.begin(), descriptor: answer.descriptor }
     readBody(http, (body) => {
       try {
-        receive(body, served)
+        receive(house, body, served)
       } catch (error) {
         deps.fault(error)
-        request.answer(refuse("failed", "unread"))
+        served.open.answer(refuse("failed", "unread"))
       }
     })
-    return request.response
+    return served.open.response
   }
 
-  const turns = createTurns((run) => void setImmediate(run))
   return {
     serve: (http) => turns.run(() => serve(http)),
     refuse,
-    stats: () => ({ open: open.size(), passed, refused: Object.fromEntries(counts) }),
+    stats: () => ({ open: open.size(), passed, refused: counter.counts() }),
     endAll: open.endAll,
     close: open.close,
   }

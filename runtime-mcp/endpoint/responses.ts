@@ -1,5 +1,5 @@
 /** HTTP responses from what was decided. */
-import { type HttpRefusalClass, refusals } from "./refusals.ts"
+import type { HttpRefusal } from "./refusals.ts"
 
 /** One object for all: the runtime copies it faster than it reads a literal. */
 const jsonHeaders = { headers: new Headers({ "Content-Type": "application/json" }) }
@@ -13,11 +13,8 @@ export const unreadResponse = (): Response => new Response(null, { status: 400 }
 export const acceptedResponse = (): Response => new Response(null, { status: 202 })
 
 /** `unread`: more body is coming than is worth draining, so the connection ends here whatever the class says. */
-export const refusalResponse = (refused: HttpRefusalClass, rest: "read" | "unread" = "read"): Response => {
-  const refusal = refusals[refused]
-  const headers = new Headers({ "Content-Type": "text/plain; charset=utf-8" })
-  if ("headers" in refusal)
-    for (const [name, value] of Object.entries(refusal.headers)) headers.set(name, value)
+export const refusalResponse = (refusal: HttpRefusal, rest: "read" | "unread"): Response => {
+  const headers = new Headers({ "Content-Type": "text/plain; charset=utf-8", ...refusal.headers })
   if (refusal.connection === "close" || rest === "unread") headers.set("Connection", "close")
   return new Response(`${refusal.text}\n`, { status: refusal.status, headers })
 }
