@@ -21,21 +21,12 @@ import type { Lease } from "../link/lease.ts"
 import type { Ports } from "../ports.ts"
 import type { AskedPolicy, ProcessIdentity, Sessions } from "../session/sessions.ts"
 import type { Store } from "../store/open.ts"
-import { type DescriptorRow, scopesTable } from "../store/scopes.ts"
+import { type DescriptorRow, type ScopesTable, scopesTable } from "../store/scopes.ts"
 import { processAuthority } from "./authority.ts"
 import { type EndCause, type Listener, openListener } from "./listener.ts"
 import { candidatePorts } from "./port.ts"
 import { retain } from "./scopes.ts"
 import { processKeyBytes } from "./token.ts"
-
-export interface Descriptors {
-  readonly connect: (process: ProcessIdentity, policy: AskedPolicy) => Promise<Result<McpConnection>>
-  readonly disconnect: (process: ProcessIdentity, cause: EndCause) => Promise<void>
-  /** After a restart: listens again, on the same ports, for the processes that lived on; forgets the others. */
-  readonly restore: () => void
-  readonly view: (sessionId: SessionId) => { readonly port: number; readonly scopes: number } | undefined
-  readonly close: () => Promise<void>
-}
 
 export interface DescriptorsDeps {
   readonly ports: Ports
@@ -51,145 +42,168 @@ export interface DescriptorsDeps {
 const unavailable = (what: string): Result<never> =>
   fail("admission_unavailable", `${what}; ask again in a moment`)
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export class Descriptors {
+  readonly #deps: DescriptorsDeps
+  readonly #table: ScopesTable
+  readonly #listeners = new Map<SessionId, Listener>()
 
-export const createDescriptors = (deps: DescriptorsDeps): Descriptors => {
-  const { ports, journal, store, lease, find } = deps
-  const table = scopesTable(store.database)
-  const listeners = new Map<SessionId, Listener>()
-
-  const current = (process: ProcessIdentity): Listener | undefined => {
-    const listener = listeners.get(process.sessionId)
-    return listener?.process.generation === process.generation ? listener : undefined
+  constructor(deps: DescriptorsDeps) {
+    this.#deps = deps
+    this.#table = scopesTable(deps.store.database)
   }
 
-  const open = (row: DescriptorRow, assignment: SessionAssignment): Result<Listener> =>
-    openListener({ row, role: assignment.role, ports, lease, find, invoke: deps.invoke, journal })
-
-  const provision = (process: ProcessIdentity, assignment: SessionAssignment): Result<Listener> => {
-    const key = ports.randomBytes(processKeyBytes)
-    for (const port of candidatePorts(deps.range, process.sessionId)) {
-      const listener = open({ ...process, key, port }, assignment)
-      if (listener.ok) return listener
-    }
-    return unavailable(`no port between ${deps.range.first} and ${deps.range.last} could be bound`)
-  }
-
-  const keep = (listener: Listener, scope: Scope, digest: string): Result<true> => {
-    try {
-      store.transaction(() => {
-        table.putDescriptor(listener.row)
-        table.putScope(listener.process, { digest, scope, createdAtMs: ports.clock.wallMs() })
-      })
-      return ok(true)
-    } catch (error) {
-      journal.record({ event: "store_write_failed", during: "descriptor", message: messageOf(error) })
-      return unavailable("the supervisor's store cannot keep the descriptor")
-    }
-  }
-
-  /** Adds the scope to the process's listener, making the listener when it is the first (D1, D2). */
-  const add = (process: ProcessIdentity, assignment: SessionAssignment, scope: Scope): Result<Listener> => {
-    const digest = scopeDigest(scope)
-    const existing = current(process)
-    const retained = existing?.digests() ?? new Set<string>()
-    const decision = retain({ asked: digest, maximum: scopeDigest(assignment.maximum), retained })
-    if (!decision.ok) return decision
-    if (existing !== undefined && decision.value === "retained") return ok(existing)
-    const listener = existing === undefined ? provision(process, assignment) : ok(existing)
-    if (!listener.ok) return listener
-    const kept = keep(listener.value, scope, digest)
-    if (!kept.ok) {
-      if (existing === undefined) void listener.value.close("exited")
-      return kept
-    }
-    listener.value.add(digest, scope)
-    if (existing === undefined) register(listener.value)
-    journal.record({ event: "mcp_scope_added", ...process, digest, scopes: listener.value.digests().size })
-    return listener
-  }
-
-  const register = (listener: Listener): void => {
-    listeners.set(listener.process.sessionId, listener)
-    const scopes = listener.digests().size
-    journal.record({ event: "mcp_listening", ...listener.process, port: listener.row.port, scopes })
-  }
-
-  const connect = async (process: ProcessIdentity, policy: AskedPolicy): Promise<Result<McpConnection>> => {
-    const before = processAuthority(process, find(process.sessionId))
+  /** Answers `ctx.mcp.getConnectionOptions`. */
+  async connect(process: ProcessIdentity, policy: AskedPolicy): Promise<Result<McpConnection>> {
+    const before = this.#authority(process)
     if (!before.ok) return before
-    if (!(await lease.held(getterLeaseWaitMs))) return unavailable("this Computer has no lease at present")
+    if (!(await this.#deps.lease.held(getterLeaseWaitMs)))
+      return unavailable("this Computer has no lease at present")
     // The process may have ended while the lease was awaited; from here to the answer nothing waits.
-    const authority = processAuthority(process, find(process.sessionId))
+    const authority = this.#authority(process)
     if (!authority.ok) return authority
     const { maximum, manifestAgents } = authority.value
     const scope = requestedScope(policy, maximum, manifestAgents)
     if (!scope.ok) return scope
-    const listener = add(process, authority.value, scope.value)
+    const listener = this.#retain(process, authority.value, scope.value)
     return listener.ok ? ok(listener.value.connection(scopeDigest(scope.value))) : listener
   }
 
-  const forget = (process: ProcessIdentity): void => {
-    try {
-      store.transaction(() => table.remove(process))
-    } catch (error) {
-      // The row names a generation that is never current again; the next start removes it.
-      journal.record({ event: "store_write_failed", during: "descriptor", message: messageOf(error) })
+  /** The process is gone or ending: its headers are dead, its open requests are answered, its listener closes. */
+  async disconnect(process: ProcessIdentity, cause: EndCause): Promise<void> {
+    this.#forget(process)
+    const listener = this.#current(process)
+    if (listener !== undefined) await this.#drop(listener, cause)
+  }
+
+  /** After a restart: listens again, on the same ports, for the processes that lived on; forgets the others. */
+  restore(): void {
+    for (const row of this.#table.descriptors()) {
+      const assignment = this.#living(row)
+      if (assignment === undefined) this.#forget(row)
+      else this.#reopen(row, assignment)
     }
   }
 
-  const drop = async (listener: Listener, cause: EndCause): Promise<void> => {
-    listener.seal()
-    listeners.delete(listener.process.sessionId)
-    await listener.close(cause)
-    journal.record({ event: "mcp_closed", ...listener.process, cause })
+  view(sessionId: SessionId): { readonly port: number; readonly scopes: number } | undefined {
+    const listener = this.#listeners.get(sessionId)
+    return listener && { port: listener.row.port, scopes: listener.digests().size }
   }
 
-  const disconnect = async (process: ProcessIdentity, cause: EndCause): Promise<void> => {
-    forget(process)
-    const listener = current(process)
-    if (listener !== undefined) await drop(listener, cause)
+  async close(): Promise<void> {
+    await Promise.all([...this.#listeners.values()].map((listener) => this.#drop(listener, "shutting_down")))
   }
 
-  const reopen = (row: DescriptorRow, assignment: SessionAssignment): void => {
-    const listener = open(row, assignment)
-    if (!listener.ok) {
-      journal.record({
-        event: "mcp_not_restored",
-        sessionId: row.sessionId,
-        generation: row.generation,
-        port: row.port,
-        message: listener.error.message,
-      })
-      forget(row)
+  #authority(process: ProcessIdentity): Result<SessionAssignment> {
+    return processAuthority(process, this.#deps.find(process.sessionId))
+  }
+
+  #current(process: ProcessIdentity): Listener | undefined {
+    const listener = this.#listeners.get(process.sessionId)
+    return listener?.process.generation === process.generation ? listener : undefined
+  }
+
+  #living({ sessionId, generation }: ProcessIdentity): SessionAssignment | undefined {
+    const lives = this.#deps
+      .living()
+      .some((process) => process.sessionId === sessionId && process.generation === generation)
+    return lives ? this.#deps.find(sessionId)?.assignment : undefined
+  }
+
+  /** Has the process's listener serve the scope, if it may be one more. */
+  #retain(process: ProcessIdentity, assignment: SessionAssignment, scope: Scope): Result<Listener> {
+    const asked = scopeDigest(scope)
+    const existing = this.#current(process)
+    const retained = existing?.digests() ?? new Set<string>()
+    const decision = retain({ asked, maximum: scopeDigest(assignment.maximum), retained })
+    if (!decision.ok) return decision
+    if (existing === undefined) return this.#first(process, assignment, scope)
+    if (decision.value === "retained") return ok(existing)
+    const added = this.#add(existing, scope)
+    return added.ok ? ok(existing) : added
+  }
+
+  /** D1 */
+  #first(process: ProcessIdentity, assignment: SessionAssignment, scope: Scope): Result<Listener> {
+    const listener = this.#provision(process, assignment)
+    if (!listener.ok) return listener
+    const added = this.#add(listener.value, scope)
+    if (!added.ok) {
+      void listener.value.close("exited")
+      return added
+    }
+    this.#register(listener.value)
+    return listener
+  }
+
+  #provision(process: ProcessIdentity, assignment: SessionAssignment): Result<Listener> {
+    const { ports, range } = this.#deps
+    const key = ports.randomBytes(processKeyBytes)
+    for (const port of candidatePorts(range, process.sessionId)) {
+      const listener = this.#open({ ...process, key, port }, assignment)
+      if (listener.ok) return listener
+    }
+    return unavailable(`no port between ${range.first} and ${range.last} could be bound`)
+  }
+
+  #open(row: DescriptorRow, assignment: SessionAssignment): Result<Listener> {
+    return openListener({ ...this.#deps, row, role: assignment.role })
+  }
+
+  /** D2 */
+  #add(listener: Listener, scope: Scope): Result<true> {
+    const digest = scopeDigest(scope)
+    const createdAtMs = this.#deps.ports.clock.wallMs()
+    const kept = this.#write(() => {
+      this.#table.putDescriptor(listener.row)
+      this.#table.putScope(listener.process, { digest, scope, createdAtMs })
+    })
+    if (!kept) return unavailable("the supervisor's store cannot keep the descriptor")
+    listener.add(digest, scope)
+    const scopes = listener.digests().size
+    this.#deps.journal.record({ event: "mcp_scope_added", ...listener.process, digest, scopes })
+    return ok(true)
+  }
+
+  #reopen(row: DescriptorRow, assignment: SessionAssignment): void {
+    const { sessionId, generation, port } = row
+    const listener = this.#open(row, assignment)
+    if (listener.ok) {
+      for (const { digest, scope } of this.#table.scopesOf(row)) listener.value.add(digest, scope)
+      this.#register(listener.value)
       return
     }
-    for (const { digest, scope } of table.scopesOf(row)) listener.value.add(digest, scope)
-    register(listener.value)
+    const { message } = listener.error
+    this.#deps.journal.record({ event: "mcp_not_restored", sessionId, generation, port, message })
+    this.#forget(row)
   }
 
-  const restore = (): void => {
-    const living = deps.living()
-    for (const row of table.descriptors()) {
-      const view = find(row.sessionId)
-      const lives = living.some(
-        ({ sessionId, generation }) => sessionId === row.sessionId && generation === row.generation,
-      )
-      if (lives && view !== undefined) reopen(row, view.assignment)
-      else forget(row)
+  #register(listener: Listener): void {
+    this.#listeners.set(listener.process.sessionId, listener)
+    const scopes = listener.digests().size
+    const { port } = listener.row
+    this.#deps.journal.record({ event: "mcp_listening", ...listener.process, port, scopes })
+  }
+
+  /** D3. A row that cannot be removed names a generation that is never current again; the next start removes it. */
+  #forget(process: ProcessIdentity): void {
+    this.#write(() => this.#table.remove(process))
+  }
+
+  async #drop(listener: Listener, cause: EndCause): Promise<void> {
+    listener.seal()
+    this.#listeners.delete(listener.process.sessionId)
+    await listener.close(cause)
+    this.#deps.journal.record({ event: "mcp_closed", ...listener.process, cause })
+  }
+
+  #write(work: () => void): boolean {
+    try {
+      this.#deps.store.transaction(work)
+      return true
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      this.#deps.journal.record({ event: "store_write_failed", during: "descriptor", message })
+      return false
     }
-  }
-
-  return {
-    connect,
-    disconnect,
-    restore,
-    view: (sessionId) => {
-      const listener = listeners.get(sessionId)
-      return listener && { port: listener.row.port, scopes: listener.digests().size }
-    },
-    close: async () => {
-      await Promise.all([...listeners.values()].map((listener) => drop(listener, "shutting_down")))
-    },
   }
 }

@@ -7,7 +7,7 @@ import type { McpConnection } from "@computerd/protocol/channel"
 import { Epoch, Generation, type SessionId } from "@computerd/protocol/ids"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
 import { defaultMaximum } from "@computerd/runtime-mcp/policy/scope"
-import { createDescriptors } from "@computerd/supervisor/descriptor/descriptors"
+import { Descriptors } from "@computerd/supervisor/descriptor/descriptors"
 import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { createLease } from "@computerd/supervisor/link/lease"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
@@ -48,7 +48,7 @@ const newDesk = (options: Options = {}) => {
   const store = opened.value
   const views = options.views ?? new Map<SessionId, SessionView>()
   const lease = createLease({ ...ours, changed: () => undefined })
-  const descriptors = createDescriptors({
+  const descriptors = new Descriptors({
     ports: ours,
     journal,
     store,
@@ -104,13 +104,13 @@ const held = (options?: Options) => {
   return desk
 }
 
-const connectionOf = async (made: ReturnType<ReturnType<typeof newDesk>["descriptors"]["connect"]>) => {
+const connectionOf = async (made: ReturnType<Descriptors["connect"]>) => {
   const result = await made
   if (!result.ok) throw new Error(result.error.message)
   return result.value
 }
 
-const codeOf = async (made: ReturnType<ReturnType<typeof newDesk>["descriptors"]["connect"]>) => {
+const codeOf = async (made: ReturnType<Descriptors["connect"]>) => {
   const result = await made
   return result.ok ? "ok" : result.error.code
 }
