@@ -39,12 +39,12 @@ export interface Connection {
   readonly closed: (detail: string) => void
 }
 
-export const attachTimeoutMs = 10_000
+const attachTimeoutMs = 10_000
 /** A peer that sends this many frames which nobody can read is not going to send a better one. */
 const invalidFramesMax = 16
 
 /** Close codes of our own; the reason stands in the frame before the close. */
-export const closeCode = { detached: 1000, refused: 4001, outOfStep: 4002, failed: 4003 } as const
+const closeCode = { detached: 1000, refused: 4001, outOfStep: 4002, failed: 4003 } as const
 
 /** Of what a supervisor says about our frames, this much goes to the log. */
 const complaintMaxLength = 200
