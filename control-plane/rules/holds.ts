@@ -106,3 +106,8 @@ export const release = (draft: Draft, hold: Hold, given: Given): void => {
   const affected = hold.kind === "interrupt" ? openTree(draft, session) : [session]
   for (const one of affected) draft.reassign(one.id)
 }
+
+/** What the system placed for want of disk, the system takes away when there is room. */
+export const relieveStorage = (draft: Draft, session: Session, given: Given): void => {
+  for (const hold of draft.holds(session.id)) if (hold.kind === "storage_pressure") release(draft, hold, given)
+}

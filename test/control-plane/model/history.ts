@@ -697,6 +697,7 @@ export class History {
           "close",
           "cancel",
           "storage_pressure",
+          "storage_relieved",
           "release",
           "release",
           "release",
@@ -722,6 +723,8 @@ export class History {
     if (session.status === "closed" && kind !== "close" && kind !== "cancel") return "invalid_arguments"
     if (kind === "interrupt") world.interrupt(session, null)
     else if (kind === "storage_pressure") world.pressStorage(session)
+    else if (kind === "storage_relieved")
+      for (const hold of world.ownHolds(session.id)) hold.released ||= hold.kind === "storage_pressure"
     else if (kind === "close") world.begin(session, "close")
     else if (kind === "cancel") world.cancelTree(session)
     else if (held?.kind === "storage_pressure") return "invalid_arguments"
