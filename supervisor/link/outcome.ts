@@ -3,7 +3,7 @@
  *
  * unreachable  no answer to the dial, or none in time          redial, backing off
  * refused      the control plane said no, for now              redial, backing off
- * cut          it was attached and broke                       redial, the backoff starts over
+ * cut          it was attached and broke                       redial; the backoff starts over when it was stable
  * out_of_step  a gap or an unreadable `attached`               redial, backing off: the replay fills it
  * faulted      this side could not store what it was told      redial, backing off: the replay repeats it
  * rejected     superseded, unauthorized, unsupported_protocol  never again: Session processes stop

@@ -17,6 +17,8 @@ import { refusedUpgrade } from "./upgrade.ts"
 /** How long a detach waits for the socket's end. */
 const closeMs = 2_000
 const flushPollMs = 20
+/** An attachment that held for so long was a good one; a peer that cuts each at once is backed off from. */
+const stableMs = 5_000
 
 type Phase =
   | { readonly phase: "idle" }
@@ -50,7 +52,10 @@ export class ControlPlaneLink implements Link {
   #phase: Phase = { phase: "idle" }
   #sinceMs: number
   /** Since the last attachment. */
+  #attempts = 0
+  /** Since the last attachment that was stable: what the backoff grows with. */
   #failures = 0
+  #attachedAtMs = 0
   #lastError: string | undefined
   #running: Promise<void> = Promise.resolve()
 
@@ -69,7 +74,7 @@ export class ControlPlaneLink implements Link {
       state: stateOf(this.#phase),
       url: this.#url,
       sinceMs: this.#sinceMs,
-      attempts: this.#failures,
+      attempts: this.#attempts,
       lastError: this.#lastError,
     }
   }
@@ -109,7 +114,8 @@ export class ControlPlaneLink implements Link {
       if (this.#isStopped()) return this.#note({ kind: "stopped" }, null)
       const next = sequel(outcome)
       if (next === "stop") return this.#giveUp(outcome)
-      this.#failures = next === "redial_afresh" ? 1 : this.#failures + 1
+      this.#attempts += 1
+      this.#failures = next === "redial_afresh" && this.#wasStable() ? 1 : this.#failures + 1
       const delayMs = backoffMs(this.#failures, this.#deps.ports.random())
       this.#note(outcome, delayMs)
       await this.#pause(delayMs)
@@ -143,10 +149,15 @@ export class ControlPlaneLink implements Link {
   }
 
   #attached(connection: Connection): void {
-    this.#failures = 0
+    this.#attempts = 0
+    this.#attachedAtMs = this.#deps.ports.clock.monotonicMs()
     this.#lastError = undefined
     this.#enter({ phase: "attached", connection })
     this.#deps.attached()
+  }
+
+  #wasStable(): boolean {
+    return this.#deps.ports.clock.monotonicMs() - this.#attachedAtMs >= stableMs
   }
 
   /** While the lease is held the credential may be one that is just being replaced; after that it is a dead one. */
