@@ -19,7 +19,8 @@ Usage
       --unenforced        as for dev
 
   computerd status --state DIR | --socket PATH
-      Shows a supervisor: its Computer, lease, link, Sessions and Turns. DIR is its state directory.
+      Shows a supervisor: its Computer, lease, link, Sessions and Turns. DIR is its state directory, or that of a
+      control plane, which shows all of its Computers.
       --json              print all of it as JSON
 
   computerd --help
