@@ -101,9 +101,9 @@ const runWith = async (controlPlane: ControlPlane, command: DevCommand, deps: De
   try {
     exitCode = await report(await runProgram(controlPlane, command, deps), deps)
   } catch (error) {
+    if (!deps.interrupt.stop.aborted) throw error
     const signal = deps.interrupt.first()
-    if (signal === undefined) throw error
-    exitCode = interruptedExitCode(signal)
+    exitCode = signal === undefined ? exitFailure : interruptedExitCode(signal)
   } finally {
     const left = await controlPlane.close()
     for (const what of left) await writeOut(deps.err, `computerd: ${oneLine(what)}\n`)
