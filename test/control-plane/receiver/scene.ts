@@ -186,6 +186,13 @@ export const commandsOf = (member: Member, type: string): readonly unknown[] => 
   )
 }
 
+/** The Turn that its Computer was first told to run in this Session. */
+export const turnTold = (member: Member): { readonly input: unknown; readonly source: unknown } => {
+  const [told] = commandsOf(member, "dispatch") as { turn: { input: unknown; source: unknown } }[]
+  if (told === undefined) throw new Error("no Turn was dispatched")
+  return told.turn
+}
+
 /** Time goes by while these supervisors renew their leases. */
 export const pass = (rig: Rig, ms: number, ...members: readonly Member[]): void => {
   rig.advance(ms)
