@@ -58,7 +58,7 @@ test("R114 Turns enqueued at once get sequences without gap or repeat", async ()
   expect(sequences).toEqual(Array.from({ length: 40 }, (_, index) => index + 2))
 })
 
-test("R157 R158 R159 R199 each of the six statuses has exactly its own fields", async () => {
+test("R157 R158 R159 R165 R199 each of the six statuses has exactly its own fields", async () => {
   at().publish(["lead", "helper"])
   const root = startRoot(at(), "lead")
   const child = await runningChild(at(), root, "helper")
