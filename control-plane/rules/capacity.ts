@@ -94,7 +94,7 @@ const waiting = (draft: Draft, environment: EnvironmentKey, taken: number): read
       name: `waiting in ${environment}`,
       load: (limit) => draft.state.waitingForRoom(environment, limit),
       belongs: (computer) => computer.environment === environment && computer.wantedSince !== null,
-      limit: taken + 1,
+      limit: taken + 1 + draft.writtenComputers,
     })
     .filter((computer) => !takesRoom(computer))
 

@@ -109,5 +109,6 @@ export const release = (draft: Draft, hold: Hold, given: Given): void => {
 
 /** What the system placed for want of disk, the system takes away when there is room. */
 export const relieveStorage = (draft: Draft, session: Session, given: Given): void => {
-  for (const hold of draft.holds(session.id)) if (hold.kind === "storage_pressure") release(draft, hold, given)
+  for (const hold of draft.holds(session.id))
+    if (hold.kind === "storage_pressure") release(draft, hold, given)
 }
