@@ -11,6 +11,7 @@ import {
   eachTest,
   enqueue,
   finish,
+  foreigner,
   type Member,
   statusOf,
   stopped,
@@ -215,4 +216,27 @@ test("R189 an interrupted Session keeps its room until the stop is acknowledged,
   expect(desired(root.supervisor.computerId)).toBe("parked")
   park(root.supervisor.computerId)
   expect(desired(computerOf(at(), next.value.sessionId))).toBe("running")
+})
+
+test("R244 a held Turn wants no room; it does once the hold is released", async () => {
+  const root = setUp(1)
+  const child = await spawn(root)
+  const { holdId } = value(await ask(root, "interrupt_session", { sessionId: child.sessionId }))
+  const next = await enqueue(root, root)
+  finish(root)
+  root.supervisor.startTurn(root.sessionId, next)
+  expect(desired(root.supervisor.computerId)).toBe("running")
+  value(await ask(root, "resume_session", { sessionId: child.sessionId, holdId: holdId ?? null }))
+  expect(await look(root, child)).toMatchObject({ waitBlocked: true })
+  finish(root, next)
+  expect(desired(root.supervisor.computerId)).toBe("parked")
+  park(root.supervisor.computerId)
+  expect(desired(child.computerId)).toBe("running")
+})
+
+test("R244 each Environment has room of its own", () => {
+  const root = setUp(1)
+  const other = foreigner(at(), "lead")
+  expect([root, other].map((one) => desired(one.supervisor.computerId))).toEqual(["running", "running"])
+  expect(statusOf(at(), other)).toBe("running")
 })
