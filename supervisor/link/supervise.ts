@@ -11,7 +11,7 @@ import { backoffMs } from "./backoff.ts"
 import { Connection } from "./connection.ts"
 import type { UnfencedFrame } from "./dial.ts"
 import type { Link, LinkDeps, LinkState, LinkStatus } from "./link.ts"
-import { type AttemptOutcome, describe, refusal, sequel } from "./outcome.ts"
+import { type AttemptOutcome, describe, refusal, type Sequel, sequel } from "./outcome.ts"
 import { refusedUpgrade } from "./upgrade.ts"
 
 /** How long a detach waits for the socket's end. */
@@ -115,12 +115,19 @@ export class ControlPlaneLink implements Link {
       const next = sequel(outcome)
       if (next === "stop") return this.#giveUp(outcome)
       this.#attempts += 1
-      this.#failures = next === "redial_afresh" && this.#wasStable() ? 1 : this.#failures + 1
-      const delayMs = backoffMs(this.#failures, this.#deps.ports.random())
+      const delayMs = this.#delay(next)
       this.#note(outcome, delayMs)
       await this.#pause(delayMs)
       if (this.#isStopped()) return
     }
+  }
+
+  #delay(next: Exclude<Sequel, "stop">): number {
+    const wasStable = this.#wasStable()
+    // A Computer may be parked and woken many times in a row; that is no failure.
+    if (next === "redial_soon") this.#failures = wasStable ? 0 : 1
+    else this.#failures = next === "redial_afresh" && wasStable ? 1 : this.#failures + 1
+    return this.#failures === 0 ? 0 : backoffMs(this.#failures, this.#deps.ports.random())
   }
 
   /** The loop gets outcomes, not exceptions. */
