@@ -7,7 +7,13 @@
  */
 import { type Failure, fail, failure, type Result } from "@computerd/protocol/errors"
 import type { ComputerId, Epoch } from "@computerd/protocol/ids"
-import { decodeLinkUp, type LinkDownFrame, type LinkUpFrame, linkProtocol } from "@computerd/protocol/link"
+import {
+  decodeLinkUp,
+  type LinkDownFrame,
+  type LinkUpFrame,
+  linkParkedCode,
+  linkProtocol,
+} from "@computerd/protocol/link"
 import type { CancelTimer, Ports } from "../ports.ts"
 import type { AttachedFrame, AttachFrame, Receiver } from "../receiver/receiver.ts"
 import { foreignProtocol } from "./foreign.ts"
@@ -35,6 +41,8 @@ export interface Connection {
   /** Sends the commands that are new. */
   readonly push: () => void
   readonly refuse: (error: Failure) => void
+  /** Ends it; the peer is frozen and reads the reason when it wakes. */
+  readonly park: () => void
   /** The socket is gone. */
   readonly closed: (detail: string) => void
 }
@@ -259,6 +267,13 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     else complain(decoded.message, decoded.seq)
   }
 
-  const connection: Connection = { computerId, receive, push, refuse, closed: (detail) => void leave(detail) }
+  const connection: Connection = {
+    computerId,
+    receive,
+    push,
+    refuse,
+    park: () => end(linkParkedCode, "parked"),
+    closed: (detail) => void leave(detail),
+  }
   return connection
 }
