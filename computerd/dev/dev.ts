@@ -125,6 +125,7 @@ const begin = (stateDirectory: string, command: DevCommand, deps: DevDeps): Runn
       stateDirectory,
       listen: { hostname: "127.0.0.1", port: 0 },
       unenforced: command.unenforced,
+      ...(command.capacity === undefined ? {} : { capacity: command.capacity }),
       supervisors: "held",
       environment: deps.environment,
       journal: silentJournal,
