@@ -25,7 +25,7 @@ export const isHeld = (draft: Draft, session: Session): boolean => effectiveHold
 /** H3 for a Session; the operator asks `releasableByOperator`. */
 export const canRelease = (draft: Draft, caller: Session, hold: Hold): boolean => {
   const session = draft.session(hold.sessionId)
-  if (session === undefined || !owns(draft, caller, session)) return false
+  if (session === undefined || session.status === "closed" || !owns(draft, caller, session)) return false
   if (hold.kind === "interrupt") return hold.placedBy === caller.id
   return hold.kind === "recovery"
 }

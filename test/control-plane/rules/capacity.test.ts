@@ -65,11 +65,15 @@ test("nothing is parked while nobody waits, and what is parked already gives its
   ])
 })
 
-test("a Computer that cannot be made takes no room", () => {
+test("a Computer that cannot be made gives its place to one that waits", () => {
   const sessions = [session(1), session(2)]
   const turns = [turn(1, sessions[0]!), turn(2, sessions[1]!)]
   const broken = computer(1, { residency: "unavailable", attached: false })
   expect(desired({ sessions, turns, computers: [broken, computer(2, cold)], limit: 1 })).toEqual([
+    "idle",
+    "running",
+  ])
+  expect(desired({ sessions, turns, computers: [broken, computer(2, cold)], limit: 2 })).toEqual([
     "running",
     "running",
   ])

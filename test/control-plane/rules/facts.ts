@@ -149,6 +149,7 @@ export const stateOf = ({ sessions = [], turns = [], computers = [], holds = [] 
       (one) =>
         physical.includes(one.residency) || (one.desired === "running" && one.residency !== "unavailable"),
     ),
+  roomRetried: () => computers.filter((one) => one.desired === "running" && one.residency === "unavailable"),
   waitingForRoom: (_, limit) =>
     computers
       .filter((one) => one.wantedSince !== null)
