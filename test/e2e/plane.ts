@@ -41,6 +41,10 @@ const lines = (file: string): readonly string[] => {
   }
 }
 
+/** What `init` of this Agent left on a Computer: a line for each time that it ran. */
+export const initsIn = (rig: Rig, computerId: ComputerId, agent: string): readonly Init[] =>
+  lines(join(rig.computer(computerId), "workspace", `inits-${agent}.jsonl`)).map((line) => JSON.parse(line))
+
 /** A stock client of one Session's endpoint; it is made once and never replaced. */
 export const clientOf = async ({ connection }: Init) => {
   const client = new Client({ name: "test", version: "1.0.0" })
@@ -77,8 +81,7 @@ export const scene = (rig: Rig, plane: Reads) => {
     if (found === undefined) throw new Error(`no Session ${id}`)
     return found
   }
-  const inits = (computerId: ComputerId, agent: string): readonly Init[] =>
-    lines(join(rig.computer(computerId), "workspace", `inits-${agent}.jsonl`)).map((line) => JSON.parse(line))
+  const inits = (computerId: ComputerId, agent: string) => initsIn(rig, computerId, agent)
   return {
     file,
     open: (gate: string) => Bun.write(gate, ""),

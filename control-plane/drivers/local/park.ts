@@ -56,7 +56,8 @@ export const createParking = (what: Freezable, found: "running" | "unsure", deps
   }
 
   const park = async (): Promise<void> => {
-    receiver.computerState(id, "parking")
+    // One that was parked before this control plane came holds no room while that is made sure of.
+    if (state === "running") receiver.computerState(id, "parking")
     await deps.remember({ state: "parked", process: supervisor })
     if (deps.lifeline) guard = startGuard(supervisor)
     const outcome = await freeze(what, ports)
