@@ -22,7 +22,7 @@ export const start = (stage: Stage, { a, b, c }: Action): void => {
   stage.check(`start from outside ${agent}`, real.ok ? real.value : real.error.code, model)
 }
 
-export const expectStart = (
+const expectStart = (
   stage: Stage,
   asked: { env: string; agent: string; key: string },
   real: ReturnType<Rig["receiver"]["startSession"]>,
@@ -81,7 +81,7 @@ export const control = (stage: Stage, { a, b, c }: Action): void => {
   stage.check(`operator ${kind}`, real.ok ? real.value.status : real.error.code, model)
 }
 
-export const expectControl = (
+const expectControl = (
   stage: Stage,
   session: MSession,
   kind: string,

@@ -8,10 +8,10 @@ import { ComputerId, DefinitionKey, DeploymentId, HoldId, SessionId, TurnId } fr
 import { agentOf, countingIds, environment, manifestOf } from "../rig.ts"
 
 const uuid = (number: number): string => `01900000-0000-7000-8000-${number.toString(16).padStart(12, "0")}`
-export const sessionId = (number: number): SessionId => SessionId.parse(`ses_${uuid(number)}`)
-export const turnId = (number: number): TurnId => TurnId.parse(`trn_${uuid(number)}`)
-export const computerId = (number: number): ComputerId => ComputerId.parse(`cmp_${uuid(number)}`)
-export const holdId = (number: number): HoldId => HoldId.parse(`hld_${uuid(number)}`)
+const sessionId = (number: number): SessionId => SessionId.parse(`ses_${uuid(number)}`)
+const turnId = (number: number): TurnId => TurnId.parse(`trn_${uuid(number)}`)
+const computerId = (number: number): ComputerId => ComputerId.parse(`cmp_${uuid(number)}`)
+const holdId = (number: number): HoldId => HoldId.parse(`hld_${uuid(number)}`)
 const deploymentId = DeploymentId.parse(`dep_${uuid(1)}`)
 
 export const session = (number: number, changes: Partial<Session> = {}): Session => ({
