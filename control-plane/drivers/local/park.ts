@@ -61,7 +61,7 @@ export const createParking = (what: Freezable, found: "running" | "unsure", deps
     await deps.remember({ state: "parked", process: supervisor })
     if (deps.lifeline) guard = startGuard(supervisor)
     const outcome = await freeze(what, ports)
-    if (outcome.kind === "running") return giveUpParking(outcome.pids)
+    if (outcome.kind === "running") throw new Error(`still running: ${outcome.pids.join(", ")}`)
     guard?.watch([...outcome.pids, ...outcome.groups])
     state = "parked"
     deps.disconnect()
@@ -70,13 +70,15 @@ export const createParking = (what: Freezable, found: "running" | "unsure", deps
   }
 
   /** It stays wanted, so it is tried again. */
-  const giveUpParking = async (pids: readonly number[]): Promise<void> => {
+  const giveUpParking = async (why: string): Promise<void> => {
+    deps.note("park_failed", why)
     await thaw(what)
     await endGuard()
-    await deps.remember({ state: "running", process: supervisor })
     receiver.computerState(id, "running")
-    deps.note("park_failed", `still running: ${pids.join(", ")}`)
+    await deps.remember({ state: "running", process: supervisor })
   }
+
+  const tryToPark = (): Promise<void> => park().catch((error: unknown) => giveUpParking(messageOf(error)))
 
   /** PK3. The receiver takes the attachment for `running`. */
   const unpark = async (): Promise<void> => {
@@ -99,9 +101,9 @@ export const createParking = (what: Freezable, found: "running" | "unsure", deps
     while (isDue()) {
       const aim = wanted
       try {
-        await (aim === "parked" ? park() : unpark())
+        await (aim === "parked" ? tryToPark() : unpark())
       } catch (error) {
-        deps.note("park_failed", messageOf(error))
+        deps.note("move_failed", messageOf(error))
       }
       if (state !== aim) await pause(retryMs, ending.signal, ports)
     }
