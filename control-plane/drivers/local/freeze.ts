@@ -46,8 +46,8 @@ const areFrozen = async (groups: readonly string[]): Promise<boolean> =>
 export const freeze = async (what: Freezable, ports: Pick<Ports, "now" | "after">): Promise<Frozen> => {
   const deadline = ports.now() + freezeMaxMs
   await signalProcess(what.supervisor, "SIGSTOP")
-  const groups = await groupsOf(what.id)
-  for (const group of groups) await setFrozen(group, true)
+  const groups: string[] = []
+  for (const group of await groupsOf(what.id)) if (await setFrozen(group, true)) groups.push(group)
   for (;;) {
     const members = await ungrouped(what, groups)
     const running = members.filter(({ isStopped }) => !isStopped)
