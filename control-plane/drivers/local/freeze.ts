@@ -23,7 +23,7 @@ export type Frozen =
   | { readonly kind: "running"; readonly pids: readonly number[] }
 
 /** Stopping takes milliseconds; a process in an uninterruptible wait stops when that ends. */
-const freezeMaxMs = 2_000
+const freezeMaxMs = 5_000
 const lookEveryMs = 5
 
 const pause = (ports: Pick<Ports, "after">): Promise<void> =>
