@@ -214,7 +214,7 @@ describe("what cannot be started", () => {
     const open = await rig.open({ unenforced: true })
     expect((await settled(open, turn)).status).toBe("completed")
     const again = await publish(open, source)
-    expect(again.notices).toContain("network of Template t are not enforced, as asked")
+    expect(again.notices).toContain("the network of Template t is not enforced, as asked")
   })
 })
 
