@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
+import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { type Fixture, fixture } from "../examples/fixture.ts"
@@ -157,6 +158,7 @@ test(
     busy.close()
     expect(refused.exitCode).toBe(1)
     expect(refused.err).toContain(`${port}`)
+    expect(existsSync(join(state, "control-plane.pid"))).toBe(false)
 
     const first = controlPlane()
     await first.line(/listening/)
@@ -165,6 +167,7 @@ test(
     expect(second.err).toMatch(new RegExp(`already_running: .*pid ${first.pid}`))
     first.signal("SIGTERM")
     const { exitCode, out } = await first.done
+    expect(existsSync(join(state, "control-plane.pid"))).toBe(false)
     expect({ exitCode, out }).toMatchObject({
       exitCode: 0,
       out: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\n$/),
