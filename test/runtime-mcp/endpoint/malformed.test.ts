@@ -91,6 +91,11 @@ const cases: readonly Malformed[] = [
     expected: 403,
   },
   // Authorization
+  request(
+    "R56 no Authorization, to read the skill",
+    { headers: { Authorization: undefined }, body: skillsCall() },
+    401,
+  ),
   request("two Authorization headers, both ours", { headers: { Authorization: [token, token] } }, 401),
   request("another scheme", { headers: { Authorization: token.replace("Bearer", "Basic") } }, 401),
   request(
@@ -109,7 +114,7 @@ const cases: readonly Malformed[] = [
   request("a path with a query", { path: "/mcp?x=1" }, 404),
   request("an encoded path", { path: "/%6dcp" }, 404),
   request("two slashes", { path: "//mcp" }, [403, 404]),
-  request("R42 DELETE", { method: "DELETE" }, 405),
+  request("DELETE", { method: "DELETE" }, 405),
   request("PUT", { method: "PUT" }, 405),
   request("OPTIONS", { method: "OPTIONS" }, 405),
   request("PATCH", { method: "PATCH" }, 405),
