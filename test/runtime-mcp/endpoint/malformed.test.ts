@@ -203,6 +203,12 @@ const cases: readonly Malformed[] = [
   request("a form", { headers: { "Content-Type": "application/x-www-form-urlencoded" } }, 415),
   request("gzip", { headers: { "Content-Encoding": "gzip" } }, 415),
   request("an Accept without JSON", { headers: { Accept: "text/event-stream" } }, 406),
+  request(
+    "an Accept that weighs JSON as nothing",
+    { headers: { Accept: "application/json;q=0, text/html" } },
+    406,
+  ),
+  request("an Accept of nothing, in three decimals", { headers: { Accept: "*/*; q=0.000" } }, 406),
   request("an Accept of a longer name", { headers: { Accept: "application/jsonx" } }, 406),
   // Text
   request("an empty body", { body: "" }, 400),
@@ -313,6 +319,7 @@ describe("what is unusual and right", () => {
     ],
     ["no Accept", () => ({ headers: { Accept: undefined } })],
     ["an Accept of anything", () => ({ headers: { Accept: "text/html, */*;q=0.1" } })],
+    ["an Accept of little", () => ({ headers: { Accept: "text/html;q=0, application/json;q=0.001" } })],
     ["Content-Encoding identity", () => ({ headers: { "Content-Encoding": "identity" } })],
     ["headers that nobody knows", () => ({ headers: { "X-Whatever": "1", Cookie: "a=b" } })],
     ["Expect: 100-continue", () => ({ headers: { Expect: "100-continue" } })],
