@@ -8,6 +8,7 @@ import { Epoch, Generation, type SessionId } from "@computerd/protocol/ids"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
 import { defaultMaximum } from "@computerd/runtime-mcp/policy/scope"
 import { Descriptors } from "@computerd/supervisor/descriptor/descriptors"
+import { candidatePorts } from "@computerd/supervisor/descriptor/port"
 import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { createLease } from "@computerd/supervisor/link/lease"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
@@ -182,6 +183,15 @@ test("R21 a first call whose descriptor cannot be stored leaves nothing listenin
   expect(await codeOf(desk.descriptors.connect(process, maximum))).toBe("admission_unavailable")
   expect(desk.descriptors.view(process.sessionId)).toBeUndefined()
   expect(desk.rows("descriptors")).toBe(0)
+  // The first port that it tried, which it had unless a stranger did.
+  const [port = 0] = candidatePorts(range, process.sessionId)
+  const dial = () =>
+    fetch(`http://127.0.0.1:${port}/mcp`, { keepalive: false }).then(
+      () => "served",
+      () => "refused",
+    )
+  for (let tries = 0; tries < 200 && (await dial()) === "served"; tries += 1) await Bun.sleep(10)
+  expect(await dial()).toBe("refused")
 })
 
 test("R14 a call that finds no lease waits for one, and not for ever", async () => {
