@@ -113,6 +113,16 @@ const cases: readonly Malformed[] = [
   request("the path /MCP", { path: "/MCP" }, 404),
   request("a path with a query", { path: "/mcp?x=1" }, 404),
   request("an encoded path", { path: "/%6dcp" }, 404),
+  {
+    title: "a foreign Host behind an absolute target of ours",
+    bytes: (port) =>
+      requestBytes(port, token, {
+        body: ping,
+        path: `http://${own(port)}/mcp`,
+        headers: { Host: "evil.test" },
+      }),
+    expected: 403,
+  },
   request("two slashes", { path: "//mcp" }, [403, 404]),
   request("DELETE", { method: "DELETE" }, 405),
   request("PUT", { method: "PUT" }, 405),
@@ -137,6 +147,11 @@ const cases: readonly Malformed[] = [
   {
     title: "a Content-Length of a petabyte",
     bytes: (port) => head(port, ["Content-Length: 1000000000000000"]),
+    expected: 413,
+  },
+  {
+    title: "a Content-Length above 2^53",
+    bytes: (port) => head(port, ["Content-Length: 9007199254740993"]),
     expected: 413,
   },
   {
@@ -310,6 +325,8 @@ describe("what stock clients do not send", () => {
 
 describe("what is unusual and right", () => {
   const fine: readonly (readonly [title: string, request: (port: number) => RawRequest])[] = [
+    ["a dot segment before the path", () => ({ path: "/./mcp" })],
+    ["an absolute target, whose authority is not looked at", () => ({ path: "http://evil.test/mcp" })],
     ["localhost as Host", (port) => ({ headers: { Host: `localhost:${port}` } })],
     ["our own Origin", (port) => ({ headers: { Origin: `http://${own(port)}` } })],
     ["our own Origin by the other name", (port) => ({ headers: { Origin: `http://localhost:${port}` } })],
