@@ -206,6 +206,16 @@ test("R14 a call that finds no lease waits for one, and not for ever", async () 
   expect(await codeOf(desk.descriptors.connect(process, maximum))).toBe("admission_unavailable")
 })
 
+test("R10 R12 what no lease would mend is refused without waiting for one", async () => {
+  const desk = newDesk()
+  const ask = (value: unknown) => codeOf(desk.descriptors.connect(desk.add(), { given: true, value }))
+  const startedAt = performance.now()
+  expect(await ask({ allow: "*" })).toBe("invalid_runtime_mcp_policy")
+  const beyond = { operation: "spawn", agents: ["probe"], computer: "caller" }
+  expect(await ask({ allow: [beyond] })).toBe("runtime_mcp_denied")
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+})
+
 test("R23 a process that ends while its call waits for the lease gets no descriptor", async () => {
   const desk = newDesk()
   const process = desk.add()
