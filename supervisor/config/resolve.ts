@@ -4,7 +4,8 @@
  */
 import { stat } from "node:fs/promises"
 import { SupervisorConfiguration } from "@computerd/protocol/configuration"
-import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { type Issue, judgeAll } from "@computerd/protocol/judge"
 import { readCredential } from "./credential.ts"
 import { type Environment, fileVariable, readEnvironment } from "./environment.ts"
 import { type ConfigurationKey, configurationFields, isConfigurationKey } from "./fields.ts"
@@ -38,22 +39,18 @@ const nameAt = (field: string, sources: readonly ConfigurationSource[]): string 
   return source === undefined ? field : source.nameOf(key).replace(key, field)
 }
 
-const missing = (key: ConfigurationKey): Result<never> => {
+const missing = (key: ConfigurationKey): string => {
   const { variable, flag } = configurationFields[key]
-  return fail(
-    "invalid_configuration",
-    `${key} is missing; set it in the file, as ${variable} or with ${flag}`,
-    key,
-  )
+  return `${key} is missing; set it in the file, as ${variable} or with ${flag}`
 }
 
 const judge = (sources: readonly ConfigurationSource[]): Result<ResolvedConfig> => {
   const merged = new Map(sources.flatMap(({ values }) => [...values]))
-  const parsed = SupervisorConfiguration.safeParse(Object.fromEntries(merged))
-  if (parsed.success) return ok(parsed.data)
-  const { field, message } = firstIssue(parsed.error)
-  if (isConfigurationKey(field) && !merged.has(field)) return missing(field)
-  return fail("invalid_configuration", `${nameAt(field, sources)}: ${message}`, field)
+  const judged = judgeAll(SupervisorConfiguration, Object.fromEntries(merged))
+  if (judged.ok) return judged
+  const problem = ({ field, message }: Issue): string =>
+    isConfigurationKey(field) && !merged.has(field) ? missing(field) : `${nameAt(field, sources)}: ${message}`
+  return fail("invalid_configuration", judged.error.map(problem).join("; "), judged.error[0].field)
 }
 
 const isDirectory = async (path: string): Promise<boolean> => {
