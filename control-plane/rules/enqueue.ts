@@ -3,9 +3,9 @@ import type { Content } from "@computerd/protocol/content"
 import { ok } from "@computerd/protocol/errors"
 import type { SessionId } from "@computerd/protocol/ids"
 import { type Decide, mutation } from "./admission.ts"
-import { newTurn, runningTurn } from "./creation.ts"
 import type { Session } from "./entities.ts"
 import { checkGrant } from "./grant.ts"
+import { newTurn, runningTurn } from "./making.ts"
 import { enqueueTarget, openForEnqueue } from "./reach.ts"
 
 export interface EnqueueArguments {
