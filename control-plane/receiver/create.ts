@@ -4,6 +4,7 @@ import type { ComputerId } from "@computerd/protocol/ids"
 import type { Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import type { Settings } from "../rules/given.ts"
+import { progress } from "../rules/progress.ts"
 import { openStore } from "../store/open.ts"
 import { computers, outside, publication } from "./calls.ts"
 import { createCommits, settledTurns } from "./commits.ts"
@@ -23,6 +24,17 @@ export interface ReceiverOptions {
   readonly path: string
   readonly ports: Ports
   readonly settings: Settings
+}
+
+/** The limit may be another one than before the restart. */
+const reconsiderRoom = ({ store, commits }: Parts): void => {
+  const resting = store.tables.computers.all().filter((computer) => computer.desired !== "running")
+  if (resting.length === 0) return
+  commits.now("reconsider room", (draft, given) => {
+    for (const computer of resting) draft.touchComputer(computer.id)
+    progress(draft, given)
+    return ok(undefined)
+  })
 }
 
 /** Opens the store; a refusal says what is wrong with the file. */
@@ -50,6 +62,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
   const commits = createCommits({ store, ports, given, tell })
   const due = createDue({ store, ports, commits, settings })
   const parts: Parts = { store, ports, commits, waits }
+  reconsiderRoom(parts)
   due.run()
 
   let closing: Promise<void> | undefined
