@@ -10,6 +10,7 @@ import { createJournal, type Journal, pinoSink } from "./journal.ts"
 import manifest from "./package.json" with { type: "json" }
 import { systemPorts } from "./ports.ts"
 
+const exitUsage = 2
 /** As in sysexits.h. */
 const exitConfiguration = 78
 const exitTemporary = 75
@@ -19,6 +20,7 @@ const standardError = 2
 type End = { readonly cause: string; readonly code: number }
 
 const exitCodeOf = ({ code }: Failure): number => {
+  if (code === "invalid_arguments") return exitUsage
   if (code === "invalid_configuration") return exitConfiguration
   return code === "already_running" ? exitTemporary : exitFailure
 }

@@ -1,10 +1,11 @@
 /** Work that comes from outside: a client's start. It runs the Environment's current Deployment. */
 import { type Content, contentProblem, contentSizeProblem, utf8Bytes } from "@computerd/protocol/content"
-import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { type Failure, fail, ok, type Result } from "@computerd/protocol/errors"
 import type { EnvironmentKey } from "@computerd/protocol/ids"
 import { idempotencyKeyMaxBytes } from "@computerd/protocol/limits"
 import type { Admitted } from "./admission.ts"
 import type { Draft } from "./draft.ts"
+import type { Deployment } from "./entities.ts"
 import type { Given } from "./given.ts"
 import { createSession, findAgent, newComputer } from "./making.ts"
 import { progress } from "./progress.ts"
@@ -33,6 +34,16 @@ const checkInput = (input: Content): Result<void> => {
   return problem === undefined
     ? ok(undefined)
     : fail(problem.code, `input${problem.at} ${problem.message}`, "input")
+}
+
+const shownMax = 20
+
+/** A client may know every Agent; a Session only those that it is granted. */
+const withChoice = (error: Failure, { manifest }: Deployment): Result<never> => {
+  const ids = manifest.agents.map(({ id }) => id)
+  const more = ids.length > shownMax ? ` and ${ids.length - shownMax} more` : ""
+  const message = `${error.message}; it has ${ids.slice(0, shownMax).join(", ")}${more}`
+  return { ok: false, error: { ...error, message } }
 }
 
 const checkStart = (request: StartRequest): Result<void> => {
@@ -68,7 +79,7 @@ export const startFromOutside = (draft: Draft, request: StartRequest, given: Giv
   if (deployment === undefined)
     return fail("not_found", `Environment ${environment} has no Deployment; publish a program first`)
   const agent = findAgent(deployment, key)
-  if (!agent.ok) return agent
+  if (!agent.ok) return withChoice(agent.error, deployment)
   if (sessionKey !== undefined && draft.state.sessionByKey(environment, sessionKey) !== undefined)
     return invalid("sessionKey", "belongs to a Session that is not closed; choose another one")
   const answer = createSession(

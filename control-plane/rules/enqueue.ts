@@ -18,7 +18,7 @@ export const enqueue: Decide<EnqueueArguments> = mutation<EnqueueArguments, Sess
   resolve: ({ draft, caller, arguments: asked }) => enqueueTarget(draft, caller, asked.sessionId),
   allowed: ({ caller }, target) => checkGrant(caller, { operation: "enqueue", agent: target.agent }),
   effect: ({ draft, caller, arguments: asked, given }, target) => {
-    const open = openForEnqueue(target)
+    const open = openForEnqueue(draft, caller, target)
     if (!open.ok) return open
     const sequence = target.lastSequence + 1
     const turn = newTurn(
