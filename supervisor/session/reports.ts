@@ -32,6 +32,10 @@ export const createReports = (deps: ReportsDeps): Reports => {
     return turn?.data.id === turnId && turn.phase === "sent"
   }
 
+  /** A message can reach the process just after its Turn has settled: that it was dropped is news all the same. */
+  const isOrWasTurn = (sessionId: SessionId, turnId: TurnId): boolean =>
+    runs(sessionId, turnId) || sessions.get(sessionId)?.finishedTurn === turnId
+
   const settle = (
     process: ProcessIdentity,
     { turnId, outcome }: Extract<ChannelUp, { readonly type: "turn_settled" }>,
@@ -46,7 +50,8 @@ export const createReports = (deps: ReportsDeps): Reports => {
 
   const ofTurn = (process: ProcessIdentity, body: Extract<ChannelUp, { readonly turnId: TurnId }>): void => {
     const { turnId } = body
-    if (!runs(process.sessionId, turnId)) {
+    const isNews = body.type === "messages_dropped" ? isOrWasTurn : runs
+    if (!isNews(process.sessionId, turnId)) {
       deps.journal.record({
         event: "channel_frame_ignored",
         ...process,
