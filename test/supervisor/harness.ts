@@ -55,7 +55,7 @@ export interface WorldOptions {
   readonly bundles?: SessionsDeps["bundles"]
 }
 
-const waitMaxMs = 8000
+const waitMaxMs = 50_000
 
 export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), "computerd-test-"))
 
