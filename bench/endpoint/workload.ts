@@ -1,31 +1,13 @@
 /** What every server serves: sixteen tools, of which one is called and answers at once with one text item. */
 import { z } from "zod"
+import { ToolName } from "../../protocol/tools.ts"
 
 export const token = "Bearer bench-0123456789abcdef0123456789abcdef0123456789abcdef"
-
-const names = [
-  "skills",
-  "list_agents",
-  "list_computers",
-  "spawn",
-  "start",
-  "enqueue",
-  "send_turn",
-  "interrupt_turn",
-  "interrupt_session",
-  "resume_session",
-  "close_session",
-  "cancel_session",
-  "inspect_session",
-  "list_sessions",
-  "inspect_turn",
-  "wait_turn",
-] as const
 
 /** One shape that takes the arguments of every workload. */
 const shape = { name: z.string().optional(), sessionId: z.string().optional() }
 
-export const workloadTools = names.map((name) => ({
+export const workloadTools = ToolName.options.map((name) => ({
   name,
   description: `The tool ${name}, described in a sentence of about the usual length for such a thing.`,
   shape,

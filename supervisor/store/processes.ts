@@ -6,6 +6,7 @@ import type { Database } from "bun:sqlite"
 import { Generation, SessionId } from "@computerd/protocol/ids"
 import { unacknowledgedFramesMax } from "@computerd/protocol/limits"
 import type { Numbered } from "@computerd/protocol/numbering"
+import { cachedRows } from "./cache.ts"
 import type { Transactions } from "./transactions.ts"
 
 export interface ProcessRow {
@@ -90,19 +91,7 @@ const statements = (database: Database) => ({
 /** Rows are read once and kept: each frame of a channel needs its cursors. A rollback makes them be read again. */
 export const processTable = (database: Database, transactions: Transactions): ProcessTable => {
   const sql = statements(database)
-  let cache: Map<SessionId, ProcessRow> | undefined
-  transactions.onRollback(() => {
-    cache = undefined
-  })
-  const rows = (): Map<SessionId, ProcessRow> => {
-    cache ??= new Map(
-      sql.all
-        .all()
-        .map(rowOf)
-        .map((row) => [row.sessionId, row]),
-    )
-    return cache
-  }
+  const rows = cachedRows<ProcessRow>(transactions, () => sql.all.all().map(rowOf))
   const change = (sessionId: SessionId, part: Partial<ProcessRow>): void => {
     const row = rows().get(sessionId)
     if (row !== undefined) rows().set(sessionId, { ...row, ...part })

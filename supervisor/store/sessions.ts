@@ -5,6 +5,7 @@ import { Content } from "@computerd/protocol/content"
 import { MessageId, SessionId, TurnId } from "@computerd/protocol/ids"
 import { ExitReason, SessionAssignment } from "@computerd/protocol/link"
 import { z } from "zod"
+import { cachedRows } from "./cache.ts"
 import type { Transactions } from "./transactions.ts"
 
 /** The dispatched Turn that is not settled. `waiting`: the process has not been given it yet. */
@@ -105,19 +106,7 @@ const statements = (database: Database) => ({
 /** Rows are read once and kept, since every MCP request asks for one; a rollback makes them be read again. */
 export const sessionTable = (database: Database, transactions: Transactions): SessionTable => {
   const sql = statements(database)
-  let cache: Map<SessionId, SessionRow> | undefined
-  transactions.onRollback(() => {
-    cache = undefined
-  })
-  const rows = (): Map<SessionId, SessionRow> => {
-    cache ??= new Map(
-      sql.all
-        .all()
-        .map(rowOf)
-        .map((row) => [row.sessionId, row]),
-    )
-    return cache
-  }
+  const rows = cachedRows<SessionRow>(transactions, () => sql.all.all().map(rowOf))
   return {
     get: (sessionId) => rows().get(sessionId),
     all: () => [...rows().values()],

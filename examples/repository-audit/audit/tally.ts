@@ -1,5 +1,5 @@
 /** Adds up the files of one folder. The order in which they come does not matter. */
-import type { Apart, LanguageCount } from "./findings.ts"
+import type { Findings, LanguageCount } from "./findings.ts"
 import { languageOf } from "./languages.ts"
 import type { Measured } from "./measure.ts"
 import { byCodeUnit, type Ranked, ranking } from "./ranking.ts"
@@ -21,19 +21,7 @@ interface LanguageTotal {
   lines: number
 }
 
-interface TallyTotals {
-  readonly files: number
-  readonly bytes: number
-  readonly binaryFiles: number
-  readonly lines: number
-  readonly markers: number
-  readonly apart: Apart
-  readonly languages: readonly LanguageCount[]
-  readonly largest: readonly Ranked[]
-  readonly longest: readonly Ranked[]
-  readonly marked: readonly Ranked[]
-  readonly changed: readonly Ranked[]
-}
+type TallyTotals = Omit<Findings, "folder" | "selectedBy" | "history">
 
 export interface Tally {
   readonly add: (path: string, measured: Measured, changes: number) => void
