@@ -9,7 +9,7 @@ export interface LanguageCount {
 }
 
 /** What was met and not read. */
-export interface Apart {
+interface Apart {
   readonly links: number
   /** Other repositories inside this one, submodules among them. */
   readonly repositories: number
