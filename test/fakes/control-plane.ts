@@ -178,7 +178,7 @@ export class FakeControlPlane {
   }
 
   /** Resolves once `holds` is true; looks again after each frame. */
-  async until(holds: () => boolean, what: string, limitMs = 5_000): Promise<void> {
+  async until(holds: () => boolean, what: string, limitMs = 50_000): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const check = (): void => {
       if (holds()) resolve()
