@@ -41,6 +41,14 @@ export type ProcessJournalEvent =
       readonly turnId?: TurnId
       readonly expected: boolean
     })
+  /** What follows a loss, and the name of the rule that says so. */
+  | (OfProcess & {
+      readonly event: "process_lost"
+      readonly name: string
+      readonly next: "restart" | "after_release" | "hold"
+      readonly delayMs: number
+      readonly losses: number
+    })
   /** Every kill names who decided it; `survivors` is empty once the tree is proven gone. */
   | (OfProcess & {
       readonly event: "tree_killed"
@@ -159,6 +167,7 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   process_ready: "info",
   process_stopping: "info",
   process_exited: "info",
+  process_lost: "warn",
   tree_killed: "info",
   output_truncated: "warn",
   output_unwritable: "warn",

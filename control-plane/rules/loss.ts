@@ -6,7 +6,6 @@
  * L2 a process that never became ready holds its Session for recovery; its queued Turns stay queued
  * L3 a process that was lost while idle is replaced when the next Turn is dispatched, at most `lossesMax` times in a row
  */
-import type { ExitReason } from "@computerd/protocol/link"
 import type { Draft } from "./draft.ts"
 import type { Session, Turn } from "./entities.ts"
 import type { Given } from "./given.ts"
@@ -15,31 +14,6 @@ import { settle } from "./settle.ts"
 
 /** Losses without a settled Turn between them after which a person looks. */
 const lossesMax = 3
-
-export const exitText = (reason: ExitReason): string => {
-  switch (reason.kind) {
-    case "code":
-      return `exit code ${reason.code}`
-    case "signal":
-      return `signal ${reason.signal}`
-    case "out_of_memory":
-      return "out of memory"
-    case "start_timeout":
-      return `not ready within ${reason.afterMs} ms`
-    case "spawn_failed":
-      return `could not be started: ${reason.message}`
-    case "load_failed":
-      return `program could not be loaded: ${reason.message}`
-    case "init_failed":
-      return `init failed: ${reason.message}`
-    case "stop_timeout":
-      return `did not stop within ${reason.afterMs} ms`
-    case "shutdown":
-      return "shut down"
-    case "unknown":
-      return reason.message
-  }
-}
 
 export interface Loss {
   readonly session: Session

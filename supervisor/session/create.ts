@@ -11,14 +11,16 @@ import { type ChannelServer, openChannelServer } from "../channel/server.ts"
 import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
+import { statusOfDead } from "../process/watch.ts"
+import { type Backoff, createBackoff } from "./backoff.ts"
 import { type Commands, createCommands } from "./commands.ts"
 import { createDrive } from "./drive.ts"
 import { createDownFrames, type DownFrames } from "./frames.ts"
-import { createGetters } from "./getters.ts"
-import { endInherited } from "./inherit.ts"
+import { createGetters, type Getters } from "./getters.ts"
+import { inheritProcesses, stampOfRow } from "./inherit.ts"
 import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
-import type { Sessions, SessionsDeps } from "./sessions.ts"
+import type { ProcessIdentity, Sessions, SessionsDeps } from "./sessions.ts"
 import type { StepFacts } from "./step.ts"
 import { createTurns, type Turns } from "./turns.ts"
 import { livingProcesses, viewOf } from "./view.ts"
@@ -28,7 +30,12 @@ export interface SessionsOptions extends SessionsDeps {
   readonly startTimeoutMs?: number
   /** How trees are kept and ended; the best that this machine allows unless a test sets another. */
   readonly isolation?: Isolation
+  /** For processes of an earlier supervisor to come back. */
+  readonly reattachMs?: number
 }
+
+/** A process dials again within a second of losing its supervisor; the rest is for a machine that is short of time. */
+const reattachDefaultMs = 20_000
 
 /** Of the time to stop, kept for killing what did not end by itself. */
 const killReserveMs = 1000
@@ -46,6 +53,8 @@ interface Parts {
   readonly frames: DownFrames
   readonly commands: Commands
   readonly reports: Reports
+  readonly getters: Getters
+  readonly backoff: Backoff
   readonly drive: (sessionId: SessionId) => void
 }
 
@@ -66,7 +75,9 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     runs.get(sessionId)?.end(cause, 0)
   }
 
+  const backoff = createBackoff(ports.timers, (sessionId) => drive(sessionId))
   const getters = createGetters({
+    timers: ports.timers,
     store,
     connect: options.connect,
     frames: () => frames,
@@ -99,6 +110,8 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     exited: (process) => {
       shell.channel().drop(process)
       disconnect(process, "exited")
+      const row = store.sessions.get(process.sessionId)
+      if (row !== undefined) backoff.begin(row)
       drive(process.sessionId)
     },
   })
@@ -107,6 +120,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     journal,
     store,
     runs,
+    backoff,
     turns,
     emit,
     supervisor,
@@ -123,9 +137,10 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
       run.handle(event)
       drive(process.sessionId)
     },
-    connect: getters.answer,
+    connect: getters.take,
   })
-  return { runs, frames, commands: createCommands({ journal, store, turns, emit }), reports, drive }
+  const commands = createCommands({ journal, store, turns, emit })
+  return { runs, frames, commands, reports, getters, backoff, drive }
 }
 
 /** Answers with the processes that could not be ended in time. */
@@ -147,8 +162,34 @@ const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
     keeps: (folder) => store.sessions.all().some((row) => row.sessionId === folder),
   })
 
+/** What ran and lives goes on, what waited waits on, and what was asked is answered, once all parts are made. */
+const takeOver = (
+  options: SessionsOptions,
+  { runs, getters, backoff }: Parts,
+  channel: ChannelServer,
+): void => {
+  const { ports, journal, store } = options
+  const { timers } = ports
+  inheritProcesses({
+    timers,
+    journal,
+    store,
+    runs,
+    port: { told: channel.previousPort, bound: channel.port },
+    witness: (row) => {
+      const stamp = stampOfRow(row)
+      return stamp && statusOfDead(stamp)
+    },
+    reattachMs: options.reattachMs ?? reattachDefaultMs,
+  })
+  for (const row of store.sessions.all()) if (runs.get(row.sessionId) === undefined) backoff.begin(row)
+  timers.after(0, () => {
+    for (const { identity, isGone } of runs.all()) if (!isGone) getters.resume(identity)
+  })
+}
+
 export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
-  const { ports, journal, store, config, emit } = options
+  const { ports, journal, store, config } = options
   let supervisor: "serving" | "ending" = "serving"
   const isolation = options.isolation ?? chooseIsolation(`computerd-${config.computerId}`)
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
@@ -160,14 +201,20 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     channel: () => channel,
   })
   const { runs, commands, drive } = parts
-  const owner = { apply: parts.reports, wire: parts.frames.wire }
+  const { apply, wire } = { apply: parts.reports, wire: parts.frames.wire }
+  const owner = {
+    apply,
+    wire,
+    connected: ({ sessionId }: ProcessIdentity) => runs.get(sessionId)?.connected(),
+    disconnected: ({ sessionId }: ProcessIdentity) => runs.get(sessionId)?.disconnected(),
+  }
   const opened = openChannelServer({ ports, journal, store, config, owner })
   if (!opened.ok) {
     logs.close()
     return opened
   }
   const channel = opened.value
-  await endInherited({ ports, journal, store, emit })
+  takeOver(options, parts, channel)
 
   return ok({
     apply: (command) => {
@@ -188,8 +235,13 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       const row = store.sessions.get(sessionId)
       return row && viewOf(row, runs.get(sessionId), supervisor)
     },
+    abandon: ({ sessionId, generation }, message) => {
+      const run = runs.get(sessionId)
+      if (run?.identity.generation === generation) run.end({ kind: "not_reattached", message }, 0)
+    },
     stop: async (deadlineMs) => {
       supervisor = "ending"
+      parts.backoff.close()
       const failed = await stopRuns(ports.timers, runs, deadlineMs)
       await channel.close()
       logs.close()

@@ -68,6 +68,8 @@ export interface Sessions {
   readonly living: () => readonly LivingProcess[]
   readonly view: () => readonly SessionView[]
   readonly find: (sessionId: SessionId) => SessionView | undefined
+  /** A process of an earlier supervisor lacks what it was promised: it is ended and replaced. */
+  readonly abandon: (process: ProcessIdentity, message: string) => void
   /** Ends every process tree, gracefully first; answers with what failed. Nothing starts afterwards. */
   readonly stop: (deadlineMs: number) => Promise<readonly string[]>
 }
