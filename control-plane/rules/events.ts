@@ -48,6 +48,7 @@ const exited = (draft: Draft, session: Session, event: Event<"process_exited">, 
       reason: exitText(event.reason),
       stopTimeout: event.reason.kind === "stop_timeout",
       expected: event.expected,
+      ...(event.next === undefined ? {} : { next: event.next }),
     },
     given,
   )

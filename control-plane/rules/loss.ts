@@ -3,13 +3,16 @@
  *
  * L1 a Turn that ran in it settles `interrupted`: `stop_timeout` when it would not stop, `process_lost` otherwise; it is
  *    never run again, and its Session is held for recovery
- * L2 a process that never became ready holds its Session for recovery; its queued Turns stay queued
- * L3 a process that was lost while idle is replaced when the next Turn is dispatched, at most `lossesMax` times in a row
+ * L2 a process that was lost with no Turn in it holds its Session for recovery when its supervisor leaves it to a person;
+ *    its queued Turns stay queued
+ * L3 a supervisor that does not say what it does leaves a process that never became ready, and the `lossesMax`th loss
+ *    in a row, to a person
+ * L4 a loss under a hold that took no Turn with it counts for nothing: the next process starts after the release
  */
 import type { Draft } from "./draft.ts"
 import type { Session, Turn } from "./entities.ts"
 import type { Given } from "./given.ts"
-import { isolate } from "./holds.ts"
+import { isHeld, isolate } from "./holds.ts"
 import { settle } from "./settle.ts"
 
 /** Losses without a settled Turn between them after which a person looks. */
@@ -23,7 +26,15 @@ export interface Loss {
   readonly stopTimeout: boolean
   /** The process was asked to end and nothing ran in it. */
   readonly expected: boolean
+  /** What the supervisor does about it. */
+  readonly next?: "restart" | "after_release" | "hold"
 }
+
+type Counted = Pick<Session, "process" | "losses">
+
+/** L2 L3 */
+const isLeftToPerson = ({ next }: Loss, { process, losses }: Counted): boolean =>
+  next === undefined ? process === "starting" || losses >= lossesMax : next === "hold"
 
 /** L1 */
 const settleLost = (draft: Draft, turn: Turn, loss: Loss, given: Given): boolean =>
@@ -48,14 +59,14 @@ const recallUnstarted = (draft: Draft, session: Session): void => {
 export const loseProcess = (draft: Draft, loss: Loss, given: Given): void => {
   const { session, turn } = loss
   const settled = turn !== undefined && settleLost(draft, turn, loss, given)
-  const losses = loss.expected ? 0 : session.losses + 1
+  const isHarmless = !settled && (loss.expected || isHeld(draft, session))
+  const losses = isHarmless ? (loss.expected ? 0 : session.losses) : session.losses + 1
   const current: Session = { ...session, process: "none", losses, lossReason: loss.reason }
   draft.putSession(current)
   recallUnstarted(draft, session)
   draft.reassign(session.id)
-  const neverReady = session.process === "starting"
-  const dangerous = settled || (!loss.expected && (neverReady || losses >= lossesMax))
-  if (!dangerous || session.closing === "cancel") return
+  const isDangerous = settled || (!isHarmless && isLeftToPerson(loss, { process: session.process, losses }))
+  if (!isDangerous || session.closing === "cancel") return
   const gap = {
     reason: loss.reason,
     turnId: settled ? turn.id : null,

@@ -2,7 +2,8 @@
  * One Computer of the local driver: its directory, its supervisor, and what becomes of both.
  *
  * C1 at most one supervisor of a Computer is started: the intent is on record before it, its identity right after
- * C2 the death of a supervisor that had attached is reported once, after its Session processes are gone
+ * C2 a supervisor that died is started again on its directory, where its Session processes wait for it; only when it
+ *    cannot be brought back is the Computer lost, once its processes are gone, and reported once
  * C3 a Computer that was lost is not started again by this driver; its record says so until it is deleted
  */
 import type { ComputerId } from "@computerd/protocol/ids"
@@ -19,7 +20,8 @@ import {
 import { endSupervisor } from "./end.ts"
 import { pendingReason } from "./honour.ts"
 import { isAlive, type ProcessIdentity } from "./identity.ts"
-import { type ComputerRecipe, type StartDeps, startSupervisor } from "./start.ts"
+import { afterDeath, type Restart } from "./restarts.ts"
+import { type ComputerRecipe, type StartDeps, type StartOutcome, startSupervisor } from "./start.ts"
 import { endStrays, findSupervisor } from "./strays.ts"
 import { adoptSupervisor, type Supervisor } from "./supervisor.ts"
 import { pause, within } from "./wait.ts"
@@ -76,30 +78,57 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     await writeRecord(directory, { state: "lost", reason })
   }
 
-  /** Until it dies. Recovery by starting another one belongs here, in place of `lose`. */
-  const follow = async (running: Supervisor): Promise<void> => {
-    const reason = await running.ended
-    if (!ending.signal.aborted) await lose(reason)
-  }
-
-  const failed = async (reason: string, starts: number): Promise<void> => {
-    await endStrays(id, ports)
-    await forgetRecord(directory)
-    note("start_failed", reason)
-    const last = starts === startsMax
-    receiver.computerState(id, "unavailable", last ? `${reason} (gave up after ${startsMax} starts)` : reason)
-    if (!last) await pause(firstBackoffMs * 2 ** (starts - 1), ending.signal, ports)
-  }
-
-  const start = async (): Promise<void> => {
-    receiver.computerState(id, "starting")
-    for (let starts = 1; starts <= startsMax && !ending.signal.aborted; starts += 1) {
+  /** A supervisor that has attached, or why none could be had. `failed` hears of every start but the last. */
+  const attempt = async (failed: (reason: string) => void): Promise<StartOutcome> => {
+    for (let starts = 1; ; starts += 1) {
       attachment = Promise.withResolvers<void>()
       const hooks = { signal: ending.signal, spawned, attached: attachment.promise }
       const outcome = await startSupervisor(recipe, hooks, deps)
-      if (outcome.kind === "attached") return follow(outcome.supervisor)
-      if (!ending.signal.aborted) await failed(outcome.reason, starts)
+      if (outcome.kind === "attached" || ending.signal.aborted) return outcome
+      note("start_failed", outcome.reason)
+      if (starts === startsMax)
+        return { kind: "failed", reason: `${outcome.reason} (gave up after ${startsMax} starts)` }
+      failed(outcome.reason)
+      await pause(firstBackoffMs * 2 ** (starts - 1), ending.signal, ports)
     }
+  }
+
+  /** C2: after a death; answers with the next supervisor, or why there is none. */
+  const revive = async (died: string, restart: Restart): Promise<StartOutcome> => {
+    if (restart.do === "give_up")
+      return { kind: "failed", reason: `${died} (its ${restart.deaths}th death within a minute)` }
+    note("restarting", died)
+    await pause(restart.delayMs, ending.signal, ports)
+    const outcome = await attempt(() => undefined)
+    if (outcome.kind === "attached") return outcome
+    return { kind: "failed", reason: `${died}; it could not be started again: ${outcome.reason}` }
+  }
+
+  /** Brings it back as often as it dies, until it cannot be. */
+  const reviveAfter = async (died: string): Promise<void> => {
+    let deaths: readonly number[] = []
+    for (let reason = died; !ending.signal.aborted; ) {
+      const restart = afterDeath(deaths, ports.now())
+      const outcome = await revive(reason, restart)
+      if (ending.signal.aborted) return
+      if (outcome.kind === "failed") return lose(outcome.reason)
+      deaths = restart.do === "start" ? restart.deaths : deaths
+      reason = await outcome.supervisor.ended
+    }
+  }
+
+  const follow = async (running: Supervisor): Promise<void> => reviveAfter(await running.ended)
+
+  const unavailable = (reason: string): void => receiver.computerState(id, "unavailable", reason)
+
+  const start = async (): Promise<void> => {
+    receiver.computerState(id, "starting")
+    const outcome = await attempt(unavailable)
+    if (outcome.kind === "attached") return follow(outcome.supervisor)
+    if (ending.signal.aborted) return
+    await endStrays(id, ports)
+    await forgetRecord(directory)
+    unavailable(outcome.reason)
   }
 
   const takeOver = async (process: ProcessIdentity): Promise<void> => {
@@ -132,7 +161,8 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     const reason = pendingReason(template, deps.unenforced)
     if (reason !== undefined) return forbid(process, reason)
     if (process !== undefined) return takeOver(process)
-    if (known?.state === "running") return lose("supervisor died while the control plane was not running")
+    if (known?.state === "running")
+      return reviveAfter("supervisor died while the control plane was not running")
     if (known?.state !== "lost") await start()
   }
 

@@ -618,6 +618,11 @@ export class History {
     const head = this.world.head(session)
     const turn = head?.status === "running" || (head?.given === true && b % 4 === 0) ? head : undefined
     const expected = turn === undefined && b % 3 === 0
+    const next = [undefined, "restart", "after_release", "hold"][c % 4] as
+      | "restart"
+      | "after_release"
+      | "hold"
+      | undefined
     const event: LinkEvent = {
       type: "process_exited",
       sessionId: SessionId.parse(session.id),
@@ -628,9 +633,10 @@ export class History {
           : { kind: "code", code: 1 },
       expected,
       ...(turn === undefined ? {} : { turnId: TurnId.parse(turn.id) }),
+      ...(next === undefined ? {} : { next }),
     }
     if (!this.emit(session, event)) return
-    this.world.lose(session, turn, { stopTimeout: event.reason.kind === "stop_timeout", expected })
+    this.world.lose(session, turn, { stopTimeout: event.reason.kind === "stop_timeout", expected, next })
     this.world.advance()
   }
 
