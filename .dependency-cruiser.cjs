@@ -17,6 +17,7 @@ const layers = Object.keys(allowed)
 const pure = [
   "^runtime-mcp/policy/",
   "^control-plane/rules/",
+  "^control-plane/drivers/local/restarts\\.ts$",
   "^supervisor/process/(machine|loss|identity|reattach)\\.ts$",
   "^supervisor/channel/machine\\.ts$",
   "^supervisor/descriptor/(token|scopes)\\.ts$",

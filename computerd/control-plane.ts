@@ -32,6 +32,7 @@ export const runControlPlane = async (
     stateDirectory: command.state,
     listen: command.listen,
     unenforced: command.unenforced,
+    ...(command.capacity === undefined ? {} : { capacity: command.capacity }),
     supervisors: "free",
     environment: deps.environment,
     // Standard output says where to connect.

@@ -11,6 +11,7 @@ export interface EmbeddedOptions {
   readonly stateDirectory: string
   readonly listen: Listen
   readonly unenforced: boolean
+  readonly capacity?: number
   /** `held`: supervisors end when this process does, however it ends. */
   readonly supervisors: "held" | "free"
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -29,6 +30,7 @@ export const embedControlPlane = async (options: EmbeddedOptions): Promise<Resul
     local: { lifeline: options.supervisors === "held" },
     fallbackModules: await fallbackModules(),
     unenforced: options.unenforced,
+    ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
     environment: baseEnvironment(options.environment),
     journal: options.journal,
   })

@@ -1,11 +1,12 @@
 /** Does what a command asks for; the exit code says how it went. */
+import { failure } from "@computerd/protocol/errors"
 import { runSupervisor } from "@computerd/supervisor/main"
 import type { Command } from "./arguments/command.ts"
 import { help } from "./arguments/help.ts"
 import { runControlPlane } from "./control-plane.ts"
 import { runDev } from "./dev/dev.ts"
 import { failureLine } from "./failure.ts"
-import { createInterrupt, processSignals } from "./interrupt.ts"
+import { createInterrupt, type Interrupt, processSignals } from "./interrupt.ts"
 import { tolerateClosedStreams, writeOut } from "./output.ts"
 import { systemPorts } from "./ports.ts"
 import { statusText } from "./status.ts"
@@ -14,6 +15,19 @@ import { version } from "./version.ts"
 const exitFailure = 1
 
 const { stdout: out, stderr: err, env: environment } = process
+
+/** `dev` cleans up after a stray error too. A control plane just ends: its Computers live on until it is back. */
+const watchedInterrupt = (): Interrupt => {
+  const interrupt = createInterrupt(processSignals)
+  const onFault = (error: unknown): void => {
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    err.write(failureLine(failure("internal", `a fault of this program: ${message}`)))
+    interrupt.fault()
+  }
+  process.on("uncaughtException", onFault)
+  process.on("unhandledRejection", onFault)
+  return interrupt
+}
 
 const showStatus = async (command: Extract<Command, { readonly verb: "status" }>): Promise<number> => {
   const text = await statusText(command.place, command.json ? "json" : "readable", systemPorts)
@@ -42,7 +56,7 @@ export const runCommand = (command: Command): number | Promise<number> => {
     case "dev":
       return runDev(command, {
         ports: systemPorts,
-        interrupt: createInterrupt(processSignals),
+        interrupt: watchedInterrupt(),
         out,
         err,
         environment,

@@ -1,6 +1,6 @@
 /**
- * What a person's Ctrl-C means: the first signal asks for an orderly end, the next one for an end at once. Signals come
- * in as a function, so that every order of them is a plain test.
+ * What a person's Ctrl-C means: the first signal asks for an orderly end, the next one for an end at once. A fault of our
+ * own asks for an orderly end too. Signals come in as a function, so that every order of them is a plain test.
  */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
 export type StopSignal = (typeof stopSignals)[number]
@@ -15,6 +15,8 @@ export interface Interrupt {
   /** Aborted by the second one. */
   readonly kill: AbortSignal
   readonly first: () => StopSignal | undefined
+  /** Something broke that nobody caught: what is open is closed, and the command fails. */
+  readonly fault: () => void
   readonly close: () => void
 }
 
@@ -36,6 +38,7 @@ export const createInterrupt = (listen: Listen): Interrupt => {
     stop: stop.signal,
     kill: kill.signal,
     first: () => first,
+    fault: () => stop.abort(),
     close: () => {
       for (const one of forget) one()
     },

@@ -36,6 +36,8 @@ export interface ControlPlaneOptions {
   readonly fallbackModules: FallbackModules
   /** Run Templates whose network or secrets nobody enforces here. */
   readonly unenforced: boolean
+  /** How many Computers of one Environment may run at once; idle ones are parked for others. Absent: no limit. */
+  readonly capacity?: number
   /** What child processes start with; see `baseEnvironment`. */
   readonly environment: Environment
   readonly journal: Journal
@@ -71,6 +73,15 @@ const prepareStateDirectory = async (given: string): Promise<Result<string>> => 
   }
 }
 
+const settingsOf = ({ settings, capacity }: ControlPlaneOptions): Settings => {
+  const chosen = { ...defaultSettings, ...settings }
+  if (capacity === undefined) return chosen
+  return {
+    ...chosen,
+    environments: (environment) => ({ ...chosen.environments(environment), runningComputersMax: capacity }),
+  }
+}
+
 interface Built {
   readonly stateDirectory: string
   readonly receiver: Receiver
@@ -88,7 +99,7 @@ const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Re
   const lock = lockStateDirectory(stateDirectory)
   if (!lock.ok) return lock
   closers.add("state directory lock", () => lock.value.release())
-  const settings = { ...defaultSettings, ...options.settings }
+  const settings = settingsOf(options)
   const receiver = createReceiver({ path: join(stateDirectory, "control-plane.sqlite"), ports, settings })
   if (!receiver.ok) return receiver
   closers.add("receiver", () => receiver.value.close())
@@ -113,6 +124,7 @@ const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Re
     stateDirectory,
     controlPlaneUrl: link.value.url,
     lifeline: options.local.lifeline,
+    disconnect: link.value.park,
   })
   closers.add("local driver", driver.close, driverCloseMaxMs)
   return ok({ stateDirectory, receiver: receiver.value, content, link: link.value, driver, ports })

@@ -35,6 +35,8 @@ import { linkDownFrameMaxBytes } from "./limits.ts"
 import { Scope } from "./scope.ts"
 
 export const linkProtocol = 1
+/** Close code of a connection whose Computer was parked: its supervisor attaches anew when it wakes. */
+export const linkParkedCode = 4004
 export const linkPath = "/computers/v1/link"
 export const bundlePath = (digest: string): string => `/computers/v1/bundles/${digest}`
 

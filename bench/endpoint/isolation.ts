@@ -25,23 +25,35 @@ const [flood, watch] = [startClient(), startClient()]
 const load = (client: Client, port: number, connections: number, millis: number) =>
   client.run({ port, connections, millis, body: bodies.skills, headers: ours.headers })
 
-/** p99 of a steady small load on the watched listener while `flooded` is hammered. */
-const watched = async (flooded: number | undefined): Promise<number> => {
+interface Latency {
+  readonly p50: number
+  readonly p99: number
+}
+
+/** Of a steady small load on the watched listener while `flooded` is hammered. */
+const watched = async (flooded: number | undefined): Promise<Latency> => {
   const noise =
     flooded === undefined ? undefined : load(flood, flooded, Number(flooding), Number(sliceMs) + 200)
   await Bun.sleep(100)
-  const { p99, failed } = await load(watch, watchedPort, 4, Number(sliceMs))
+  const { p50, p99, failed } = await load(watch, watchedPort, 4, Number(sliceMs))
   await noise
   if (failed > 0) throw new Error("the watched listener refused")
-  return p99
+  return { p50, p99 }
 }
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
-const quiet: number[] = []
-const other: number[] = []
-const same: number[] = []
+const quiet: Latency[] = []
+const other: Latency[] = []
+const same: Latency[] = []
+
+const line = (name: string, slices: readonly Latency[]): string =>
+  `  ${name.padEnd(44)}p50 ${median(slices.map(({ p50 }) => p50)).toFixed(2)} ms, p99 ${median(slices.map(({ p99 }) => p99)).toFixed(2)} ms`
+
+const ratio = (base: readonly Latency[], read: (each: Latency) => number): string =>
+  median(same.map((each, index) => read(each) / read(base[index] ?? each))).toFixed(2)
+
 try {
   for (let round = -1; round < Number(rounds); round += 1) {
     const slices = [
@@ -54,12 +66,15 @@ try {
     other.push(slices[1])
     same.push(slices[2])
   }
-  const ratio = (base: readonly number[]) => median(same.map((each, index) => each / (base[index] ?? each)))
-  console.log(`p99 of a small load on one listener, ${flooding} connections flooding`)
-  console.log(`  nothing else runs                     ${median(quiet).toFixed(2)} ms`)
-  console.log(`  a server in another process flooded   ${median(other).toFixed(2)} ms`)
-  console.log(`  another listener of ours flooded      ${median(same).toFixed(2)} ms`)
-  console.log(`  of quiet ${ratio(quiet).toFixed(2)}, of a flood elsewhere ${ratio(other).toFixed(2)}`)
+  console.log(`latency of a small load on one listener, ${flooding} connections flooding`)
+  console.log(line("nothing else runs", quiet))
+  console.log(line("a server in another process is flooded", other))
+  console.log(line("another listener of ours is flooded", same))
+  for (const [name, base] of [
+    ["quiet", quiet],
+    ["a flood elsewhere", other],
+  ] as const)
+    console.log(`  of ${name}: p50 ${ratio(base, ({ p50 }) => p50)}, p99 ${ratio(base, ({ p99 }) => p99)}`)
 } finally {
   await Promise.all([flood.stop(), watch.stop(), elsewhere.stop()])
   pair.kill("SIGKILL")

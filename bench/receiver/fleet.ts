@@ -50,7 +50,11 @@ export interface Fleet {
 }
 
 const open = (path: string): Receiver => {
-  const opened = createReceiver({ path, ports: systemPorts(silentJournal), settings: defaultSettings })
+  const opened = createReceiver({
+    path,
+    ports: systemPorts(silentJournal),
+    settings: { ...defaultSettings, leaseMs: 1_000_000_000 },
+  })
   if (!opened.ok) throw new Error(opened.error.message)
   return opened.value
 }

@@ -2,7 +2,7 @@
 import { resolve } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { type FlagSpec, type Options, readOptions } from "./options.ts"
-import { type Listen, readListen, readVariables } from "./values.ts"
+import { type Listen, readCapacity, readListen, readVariables } from "./values.ts"
 
 export interface DevCommand {
   readonly verb: "dev"
@@ -14,6 +14,8 @@ export interface DevCommand {
   /** Absent: a temporary one, removed at the end. */
   readonly state?: string
   readonly unenforced: boolean
+  /** Computers that may run at once; absent: no limit. */
+  readonly capacity?: number
   readonly json: boolean
 }
 
@@ -27,6 +29,7 @@ export type Command =
       readonly state: string
       readonly listen: Listen
       readonly unenforced: boolean
+      readonly capacity?: number
     }
   | DevCommand
   | { readonly verb: "status"; readonly place: StatusPlace; readonly json: boolean }
@@ -54,12 +57,19 @@ const flagsOnly = (argv: readonly string[], flags: Readonly<Record<string, FlagS
   return options.ok ? noPositionals(options.value) : options
 }
 
+const capacityOf = (options: Options): Result<{ readonly capacity?: number }> => {
+  const capacity = readCapacity(options.text("capacity"))
+  if (!capacity.ok) return capacity
+  return ok(capacity.value === undefined ? {} : { capacity: capacity.value })
+}
+
 const devFlags = {
   agent: text,
   input: { type: "string", mayBeEmpty: true },
   env: { type: "string", multiple: true },
   state: text,
   unenforced: toggle,
+  capacity: text,
   json: toggle,
 } as const
 
@@ -75,6 +85,8 @@ const dev = (argv: readonly string[], { cwd }: Where): Result<Command> => {
   if (input === undefined) return refuse("dev needs --input, the text of the first Turn")
   const variables = readVariables(options.value.texts("env"))
   if (!variables.ok) return variables
+  const capacity = capacityOf(options.value)
+  if (!capacity.ok) return capacity
   const state = options.value.text("state")
   return ok({
     verb: "dev",
@@ -84,22 +96,31 @@ const dev = (argv: readonly string[], { cwd }: Where): Result<Command> => {
     variables: variables.value,
     ...(state === undefined ? {} : { state: resolve(cwd, state) }),
     unenforced: options.value.on("unenforced"),
+    ...capacity.value,
     json: options.value.on("json"),
   })
 }
 
 const controlPlane = (argv: readonly string[], { cwd }: Where): Result<Command> => {
-  const options = flagsOnly(argv, { state: text, listen: text, unenforced: toggle })
+  const options = flagsOnly(argv, {
+    state: text,
+    listen: text,
+    unenforced: toggle,
+    capacity: text,
+  })
   if (!options.ok) return options
   const state = options.value.text("state")
   if (state === undefined) return refuse("control-plane needs --state, its state directory")
   const listen = readListen(options.value.text("listen"))
   if (!listen.ok) return listen
+  const capacity = capacityOf(options.value)
+  if (!capacity.ok) return capacity
   return ok({
     verb: "control-plane",
     state: resolve(cwd, state),
     listen: listen.value,
     unenforced: options.value.on("unenforced"),
+    ...capacity.value,
   })
 }
 

@@ -8,6 +8,7 @@ Usage
       --env NAME=VALUE    set a variable for the program's top level at publication; may be repeated
       --state DIR         keep state in DIR; otherwise it is temporary
       --unenforced        run Templates whose network or secrets cannot be enforced here
+      --capacity N        run at most N Computers at once and park idle ones for others; otherwise there is no limit
       --json              print the Turn as one JSON object
 
   computerd run --config FILE
@@ -17,9 +18,11 @@ Usage
       Runs a control plane whose Computers are local processes, until it is interrupted.
       --listen HOST:PORT  where supervisors reach it; otherwise 127.0.0.1 and a free port
       --unenforced        as for dev
+      --capacity N        as for dev, for each Environment
 
   computerd status --state DIR | --socket PATH
-      Shows a supervisor: its Computer, lease, link, Sessions and Turns. DIR is its state directory.
+      Shows a supervisor: its Computer, lease, link, Sessions and Turns. DIR is its state directory, or that of a
+      control plane, which shows all of its Computers.
       --json              print all of it as JSON
 
   computerd --help

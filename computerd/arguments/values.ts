@@ -22,6 +22,14 @@ export const readListen = (given: string | undefined): Result<Listen> => {
   return ok({ hostname, port })
 }
 
+/** How many Computers may run at once: a whole number from 1; absent is no limit. */
+export const readCapacity = (given: string | undefined): Result<number | undefined> => {
+  if (given === undefined) return { ok: true, value: undefined }
+  if (!/^[1-9]\d{0,5}$/.test(given))
+    return fail("invalid_arguments", `--capacity must be a whole number from 1; it is "${given}"`)
+  return ok(Number(given))
+}
+
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /** The value is not repeated in the message: it may be a secret. */

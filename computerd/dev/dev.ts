@@ -101,9 +101,9 @@ const runWith = async (controlPlane: ControlPlane, command: DevCommand, deps: De
   try {
     exitCode = await report(await runProgram(controlPlane, command, deps), deps)
   } catch (error) {
+    if (!deps.interrupt.stop.aborted) throw error
     const signal = deps.interrupt.first()
-    if (signal === undefined) throw error
-    exitCode = interruptedExitCode(signal)
+    exitCode = signal === undefined ? exitFailure : interruptedExitCode(signal)
   } finally {
     const left = await controlPlane.close()
     for (const what of left) await writeOut(deps.err, `computerd: ${oneLine(what)}\n`)
@@ -125,6 +125,7 @@ const begin = (stateDirectory: string, command: DevCommand, deps: DevDeps): Runn
       stateDirectory,
       listen: { hostname: "127.0.0.1", port: 0 },
       unenforced: command.unenforced,
+      ...(command.capacity === undefined ? {} : { capacity: command.capacity }),
       supervisors: "held",
       environment: deps.environment,
       journal: silentJournal,

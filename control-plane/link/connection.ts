@@ -7,7 +7,13 @@
  */
 import { type Failure, fail, failure, type Result } from "@computerd/protocol/errors"
 import type { ComputerId, Epoch } from "@computerd/protocol/ids"
-import { decodeLinkUp, type LinkDownFrame, type LinkUpFrame, linkProtocol } from "@computerd/protocol/link"
+import {
+  decodeLinkUp,
+  type LinkDownFrame,
+  type LinkUpFrame,
+  linkParkedCode,
+  linkProtocol,
+} from "@computerd/protocol/link"
 import type { CancelTimer, Ports } from "../ports.ts"
 import type { AttachedFrame, AttachFrame, Receiver } from "../receiver/receiver.ts"
 import { foreignProtocol } from "./foreign.ts"
@@ -35,16 +41,18 @@ export interface Connection {
   /** Sends the commands that are new. */
   readonly push: () => void
   readonly refuse: (error: Failure) => void
+  /** Ends it; the peer is frozen and reads the reason when it wakes. */
+  readonly park: () => void
   /** The socket is gone. */
   readonly closed: (detail: string) => void
 }
 
-export const attachTimeoutMs = 10_000
+const attachTimeoutMs = 10_000
 /** A peer that sends this many frames which nobody can read is not going to send a better one. */
 const invalidFramesMax = 16
 
 /** Close codes of our own; the reason stands in the frame before the close. */
-export const closeCode = { detached: 1000, refused: 4001, outOfStep: 4002, failed: 4003 } as const
+const closeCode = { detached: 1000, refused: 4001, outOfStep: 4002, failed: 4003 } as const
 
 /** Of what a supervisor says about our frames, this much goes to the log. */
 const complaintMaxLength = 200
@@ -259,6 +267,13 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     else complain(decoded.message, decoded.seq)
   }
 
-  const connection: Connection = { computerId, receive, push, refuse, closed: (detail) => void leave(detail) }
+  const connection: Connection = {
+    computerId,
+    receive,
+    push,
+    refuse,
+    park: () => end(linkParkedCode, "parked"),
+    closed: (detail) => void leave(detail),
+  }
   return connection
 }

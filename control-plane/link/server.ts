@@ -20,6 +20,8 @@ export interface LinkServer {
   readonly port: number
   /** `http://host:port` */
   readonly url: string
+  /** The Computer is parked: its supervisor, when it wakes, is to attach anew. */
+  readonly park: (computerId: ComputerId) => void
   readonly close: () => Promise<void>
 }
 
@@ -138,6 +140,7 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
     hostname,
     port,
     url,
+    park: (computerId) => owners.get(computerId)?.park(),
     close: async () => {
       unsubscribe()
       const bound = new Promise<void>((resolve) => ports.after(closeMaxMs, resolve))

@@ -7,7 +7,7 @@
  */
 import { fail, type Result } from "@computerd/protocol/errors"
 import type { ComputerId } from "@computerd/protocol/ids"
-import type { Ports } from "../ports.ts"
+import type { CancelTimer, Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import { Draft } from "../rules/draft.ts"
 import { isSettled } from "../rules/entities.ts"
@@ -51,6 +51,11 @@ const retryMs = 1_000
 /** Acknowledgements are not urgent: until they are stored, only disk space waits. */
 const acknowledgeMs = 250
 
+const stopping = fail(
+  "admission_unavailable",
+  "the control plane is stopping; retry with the same idempotencyKey",
+)
+
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 export const createCommits = (deps: CommitsDeps): Commits => {
@@ -59,8 +64,8 @@ export const createCommits = (deps: CommitsDeps): Commits => {
   const reports: { readonly operation: string; readonly work: Work<void> }[] = []
   const acknowledged = new Map<ComputerId, number>()
   let gathering = false
-  let acknowledging = false
-  let retrying = false
+  let acknowledging: CancelTimer | undefined
+  let retrying: CancelTimer | undefined
   let closed = false
 
   const writeAcknowledged = (): void => {
@@ -98,7 +103,7 @@ export const createCommits = (deps: CommitsDeps): Commits => {
   }
 
   const now: Commits["now"] = (operation, work) => {
-    if (closed) return fail("admission_unavailable", "the control plane is stopping")
+    if (closed) return stopping
     try {
       const { result, told } = transaction(() => decide(work))
       told()
@@ -121,6 +126,7 @@ export const createCommits = (deps: CommitsDeps): Commits => {
 
   const flush = (): void => {
     gathering = false
+    if (queue.length === 0) return
     performTogether(queue.splice(0, groupMax))
     if (queue.length > 0) gather()
   }
@@ -148,7 +154,7 @@ export const createCommits = (deps: CommitsDeps): Commits => {
   }
 
   const drainReports = (): void => {
-    retrying = false
+    retrying = undefined
     for (let next = reports[0]; next !== undefined && !closed; next = reports[0]) {
       const stored = now(next.operation, next.work)
       if (!stored.ok && stored.error.code === "admission_unavailable") {
@@ -160,13 +166,11 @@ export const createCommits = (deps: CommitsDeps): Commits => {
   }
 
   const retryLater = (): void => {
-    if (retrying) return
-    retrying = true
-    ports.after(retryMs, drainReports)
+    retrying ??= ports.after(retryMs, drainReports)
   }
 
   const flushAcknowledged = (): void => {
-    acknowledging = false
+    acknowledging = undefined
     if (closed || acknowledged.size === 0) return
     try {
       transaction(() => undefined)
@@ -177,18 +181,16 @@ export const createCommits = (deps: CommitsDeps): Commits => {
   }
 
   const acknowledgeLater = (): void => {
-    if (acknowledging) return
-    acknowledging = true
-    ports.after(acknowledgeMs, flushAcknowledged)
+    acknowledging ??= ports.after(acknowledgeMs, flushAcknowledged)
   }
 
   return {
-    look: (work) => work(new Draft(store.state), deps.given()),
+    look: (work) => (closed ? stopping : work(new Draft(store.state), deps.given())),
     now,
     grouped,
     persist: (operation, work) => {
       reports.push({ operation, work })
-      if (!retrying) drainReports()
+      if (retrying === undefined) drainReports()
     },
     acknowledge: (computer, seq) => {
       acknowledged.set(computer, Math.max(seq, acknowledged.get(computer) ?? 0))
@@ -196,11 +198,14 @@ export const createCommits = (deps: CommitsDeps): Commits => {
     },
     flush: () => {
       while (queue.length > 0) flush()
-      if (!retrying) drainReports()
+      if (retrying === undefined) drainReports()
+      acknowledging?.()
       flushAcknowledged()
     },
     close: () => {
       closed = true
+      retrying?.()
+      acknowledging?.()
     },
   }
 }

@@ -3,7 +3,9 @@
  *
  * R1 without a limit every Computer runs; with one, a Computer runs when it has work and there is room
  * R2 room goes to who has waited longest; a Computer with nothing to do is parked when another waits for its room
- * R3 a wait that could only end if the caller's own Computer gave up its room is blocked
+ * R3 the running and those that are tried again stay within the limit together: a Computer that cannot be made gives
+ *    its place to one that waits, and tries again when there is room
+ * R4 a wait that could only end if the caller's own Computer gave up its room is blocked
  */
 import type { EnvironmentKey, SessionId } from "@computerd/protocol/ids"
 import type { Draft } from "./draft.ts"
@@ -87,6 +89,23 @@ const roomTaken = (draft: Draft, environment: EnvironmentKey): readonly Computer
     limit: everything,
   })
 
+const isRetried = (computer: Computer): boolean =>
+  computer.status !== "deleted" && computer.desired === "running" && computer.residency === "unavailable"
+
+const roomRetried = (draft: Draft, environment: EnvironmentKey): readonly Computer[] =>
+  draft.computersOf({
+    name: `room retried in ${environment}`,
+    load: () => draft.state.roomRetried(environment),
+    belongs: (computer) => computer.environment === environment && isRetried(computer),
+    limit: everything,
+  })
+
+/** Of two that both cannot be made, the one that waits has its try after this long; drivers try again for longer. */
+const retryTurnMs = 10_000
+
+const maySupplant = (next: Computer, given: Given): boolean =>
+  next.residency !== "unavailable" || given.now - (next.wantedSince ?? given.now) >= retryTurnMs
+
 /** Those that wait for room and do not still occupy some; `taken` bounds how many of the waiting could. */
 const waiting = (draft: Draft, environment: EnvironmentKey, taken: number): readonly Computer[] =>
   draft
@@ -94,7 +113,7 @@ const waiting = (draft: Draft, environment: EnvironmentKey, taken: number): read
       name: `waiting in ${environment}`,
       load: (limit) => draft.state.waitingForRoom(environment, limit),
       belongs: (computer) => computer.environment === environment && computer.wantedSince !== null,
-      limit: taken + 1,
+      limit: taken + 1 + draft.writtenComputers,
     })
     .filter((computer) => !takesRoom(computer))
 
@@ -107,10 +126,15 @@ export const allot = (draft: Draft, environment: EnvironmentKey, given: Given): 
     const queue = waiting(draft, environment, taken.length)
     const next = oldest(queue, (computer) => computer.wantedSince)
     if (next === undefined) return
-    if (taken.length < limit) {
+    const [yielding, ...retried] = roomRetried(draft, environment)
+    const free = taken.length + retried.length + (yielding === undefined ? 0 : 1) < limit
+    if (free || (taken.length < limit && maySupplant(next, given))) {
+      if (!free && yielding !== undefined)
+        draft.putComputer({ ...yielding, desired: "idle", wantedSince: given.now })
       draft.putComputer({ ...next, desired: "running", wantedSince: null })
       continue
     }
+    if (taken.length < limit) return
     const parking = taken.filter((computer) => computer.desired === "parked").length
     const parkable = taken.filter((computer) => computer.residency === "running")
     const idlest = oldest(parkable, (computer) => computer.parkableSince)
@@ -136,7 +160,7 @@ export const advanceComputer = (draft: Draft, computer: Computer, given: Given):
 export const isLimited = (environment: EnvironmentKey, given: Given): boolean =>
   limitOf(environment, given) !== null
 
-/** R3: the limit leaves no room beside the caller's own Computer, even if all else ended. */
+/** R4: the limit leaves no room beside the caller's own Computer, even if all else ended. */
 export const isWaitBlocked = (
   draft: Draft,
   wait: { readonly caller: Session; readonly session: Session; readonly turn: Turn },

@@ -119,6 +119,11 @@ export class Draft {
     return this.#computers.list(query)
   }
 
+  /** Computers that this decision has touched: no list that it asks for is longer by more than these. */
+  get writtenComputers(): number {
+    return this.#computers.writtenCount
+  }
+
   addDeployment(deployment: Deployment): void {
     this.#deployments.push(deployment)
   }

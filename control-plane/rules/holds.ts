@@ -25,7 +25,7 @@ export const isHeld = (draft: Draft, session: Session): boolean => effectiveHold
 /** H3 for a Session; the operator asks `releasableByOperator`. */
 export const canRelease = (draft: Draft, caller: Session, hold: Hold): boolean => {
   const session = draft.session(hold.sessionId)
-  if (session === undefined || !owns(draft, caller, session)) return false
+  if (session === undefined || session.status === "closed" || !owns(draft, caller, session)) return false
   if (hold.kind === "interrupt") return hold.placedBy === caller.id
   return hold.kind === "recovery"
 }
@@ -105,4 +105,10 @@ export const release = (draft: Draft, hold: Hold, given: Given): void => {
   if (hold.kind === "recovery") draft.putSession({ ...session, losses: 0 })
   const affected = hold.kind === "interrupt" ? openTree(draft, session) : [session]
   for (const one of affected) draft.reassign(one.id)
+}
+
+/** What the system placed for want of disk, the system takes away when there is room. */
+export const relieveStorage = (draft: Draft, session: Session, given: Given): void => {
+  for (const hold of draft.holds(session.id))
+    if (hold.kind === "storage_pressure") release(draft, hold, given)
 }

@@ -36,6 +36,12 @@ type Counted = Pick<Session, "process" | "losses">
 const isLeftToPerson = ({ next }: Loss, { process, losses }: Counted): boolean =>
   next === undefined ? process === "starting" || losses >= lossesMax : next === "hold"
 
+/** L4; `harmless` is the loss when it took nothing with it that was not to go. */
+const lossesAfter = ({ losses }: Session, harmless: Loss | undefined): number => {
+  if (harmless === undefined) return losses + 1
+  return harmless.expected ? 0 : losses
+}
+
 /** L1 */
 const settleLost = (draft: Draft, turn: Turn, loss: Loss, given: Given): boolean =>
   settle(
@@ -60,7 +66,7 @@ export const loseProcess = (draft: Draft, loss: Loss, given: Given): void => {
   const { session, turn } = loss
   const settled = turn !== undefined && settleLost(draft, turn, loss, given)
   const isHarmless = !settled && (loss.expected || isHeld(draft, session))
-  const losses = isHarmless ? (loss.expected ? 0 : session.losses) : session.losses + 1
+  const losses = lossesAfter(session, isHarmless ? loss : undefined)
   const current: Session = { ...session, process: "none", losses, lossReason: loss.reason }
   draft.putSession(current)
   recallUnstarted(draft, session)

@@ -9,7 +9,7 @@ import { createSession, findAgent, newComputer } from "./creation.ts"
 import type { Draft } from "./draft.ts"
 import type { Session } from "./entities.ts"
 import type { Given } from "./given.ts"
-import { interrupt, pressStorage, releasableByOperator, release } from "./holds.ts"
+import { interrupt, pressStorage, releasableByOperator, release, relieveStorage } from "./holds.ts"
 import { progress } from "./progress.ts"
 import { repeatable, retain, retained } from "./receipts.ts"
 
@@ -94,7 +94,9 @@ export const startFromOutside = (draft: Draft, request: StartRequest, given: Giv
 }
 
 export type OperatorControl =
-  | { readonly kind: "interrupt" | "close" | "cancel" | "storage_pressure"; readonly sessionId: SessionId }
+  | { readonly kind: "interrupt" | "close" | "cancel"; readonly sessionId: SessionId }
+  /** Said by the system, never by a person: the Computer's disk is full, or has room again. */
+  | { readonly kind: "storage_pressure" | "storage_relieved"; readonly sessionId: SessionId }
   | { readonly kind: "release"; readonly sessionId: SessionId; readonly holdId: HoldId }
 
 export interface OperatorReceipt {
@@ -127,6 +129,9 @@ const perform = (
       return ok(interrupt(draft, { session, placedBy: null }, given).id)
     case "storage_pressure":
       return ok(pressStorage(draft, session, given).id)
+    case "storage_relieved":
+      relieveStorage(draft, session, given)
+      return ok(undefined)
     case "close":
     case "cancel":
       end(draft, session, request.kind)

@@ -58,6 +58,10 @@ export class Rows<Row extends Identified> {
     return [...current, ...added].filter(query.belongs).slice(0, query.limit)
   }
 
+  get writtenCount(): number {
+    return this.#written.size
+  }
+
   #count(test: (row: Row) => boolean): number {
     let count = 0
     for (const row of this.#written.values()) if (test(row)) count += 1

@@ -69,6 +69,8 @@ export interface State {
   readonly computerPage: (page: ComputerPage) => readonly Computer[]
   /** Computers of the Environment that take room: wanted running, or not yet parked or gone. */
   readonly roomTaken: (environment: EnvironmentKey) => readonly Computer[]
+  /** Computers of the Environment that could not be started and are tried again; they take no room until they run. */
+  readonly roomRetried: (environment: EnvironmentKey) => readonly Computer[]
   /** Computers that wait for room, longest first, at most `limit`. */
   readonly waitingForRoom: (environment: EnvironmentKey, limit: number) => readonly Computer[]
 }

@@ -120,6 +120,7 @@ export interface Computers extends Table<Computer> {
   readonly all: () => readonly Computer[]
   readonly page: (page: ComputerPage) => readonly Computer[]
   readonly roomTaken: (environment: EnvironmentKey) => readonly Computer[]
+  readonly roomRetried: (environment: EnvironmentKey) => readonly Computer[]
   readonly waitingForRoom: (environment: EnvironmentKey, limit: number) => readonly Computer[]
   readonly dueForDeletion: (now: number, limit: number) => readonly ComputerId[]
   readonly nextDeletion: () => number | undefined
@@ -144,6 +145,12 @@ export const computersOf = (sql: Sql): Computers => {
         `select * from computers where environment = $1 and status <> 'deleted' and (
            residency in ('starting', 'running', 'restoring', 'parking')
            or (desired = 'running' and residency <> 'unavailable')) order by id`,
+        environment,
+      ),
+    roomRetried: (environment) =>
+      list(
+        `select * from computers where environment = $1 and status <> 'deleted'
+         and desired = 'running' and residency = 'unavailable' order by id`,
         environment,
       ),
     waitingForRoom: (environment, limit) =>

@@ -24,5 +24,6 @@ export const stateOf = (tables: Tables): State => ({
   sessionPage: tables.sessions.page,
   computerPage: tables.computers.page,
   roomTaken: tables.computers.roomTaken,
+  roomRetried: tables.computers.roomRetried,
   waitingForRoom: tables.computers.waitingForRoom,
 })

@@ -32,7 +32,7 @@ export const repository = template({
     )
     .workdir("/workspace"),
   resources: { cpu: 1, memory: "1GiB" },
-  deleteAfterUnused: "1m",
+  deleteAfterUnused: "30s",
 })
 
 /** Reads the folder that its input names, in its own copy of the repository. */

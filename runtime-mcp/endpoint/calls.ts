@@ -6,6 +6,7 @@ import type { Json } from "@computerd/protocol/content"
 import { type Failure, failure } from "@computerd/protocol/errors"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
 import type { Scope } from "@computerd/protocol/scope"
+import { peek } from "bun"
 import { encode, rpcResult, toolFailure, toolText } from "./answers.ts"
 import type { Refuse } from "./counts.ts"
 import type { Outcome } from "./dispatch.ts"
@@ -113,6 +114,12 @@ const invoked = (deps: CallDeps, call: ToolCall): Promise<AdmissionAnswer> => {
   }
 }
 
+/** Nobody else sees this signal, and its property costs half of what a listener does. */
+const endWhenDropped = (open: OpenRequest, dropped: AbortSignal): void => {
+  if (dropped.aborted) open.end("dropped")
+  else dropped.onabort = () => open.end("dropped")
+}
+
 /** Begins the call, or refuses it; the answer goes to the open request when it comes. */
 export const startCall = (deps: CallDeps, pending: PendingCall): void => {
   const { asked, open, http } = pending
@@ -120,12 +127,10 @@ export const startCall = (deps: CallDeps, pending: PendingCall): void => {
   if (refusal !== undefined) return void open.answer(refused(asked, refusal))
   const call = new RunningCall(pending, deps.refuse)
   if (!open.calling(call)) return
-  const dropped = http.signal
-  if (dropped.aborted) return void open.end("dropped")
-  // Nobody else sees this signal, and the property costs half of what a listener does.
-  dropped.onabort = () => open.end("dropped")
-  invoked(deps, call).then(
-    (answer) => open.answer(answered(asked, answer)),
+  const answer = invoked(deps, call)
+  if (peek.status(answer) === "pending") endWhenDropped(open, http.signal)
+  answer.then(
+    (value) => open.answer(answered(asked, value)),
     (error: unknown) => {
       deps.fault(error)
       open.answer(

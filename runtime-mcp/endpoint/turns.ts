@@ -5,7 +5,7 @@
  */
 
 /** Enough that waiting costs a busy listener next to nothing, few enough that others hardly notice it. */
-const requestsPerTurn = 16
+const requestsPerTurn = 4
 
 export interface Turns {
   /** Runs `work` now, or in a later turn when this one's share is used up. */

@@ -90,6 +90,8 @@ export const openChannelServer = (deps: ChannelServerDeps): Result<ChannelServer
     Bun.serve<SocketData>({
       hostname: "127.0.0.1",
       port,
+      // Without it a second process of this user could listen on the same port and be handed connections.
+      reusePort: false,
       development: false,
       error: () => refusal(500),
       fetch: (request, server) => {

@@ -5,7 +5,7 @@
  * dialing   --opened-->    attaching (sends `attach`)
  * attaching --attached-->  attached  (adopts the desired state, F2)
  * attached  --frame-->     attached  (applies it once and in order, N2 N3)
- * any       --refuse, closed, overdue, gap, fault, stop--> ended, once
+ * any       --refuse, parked, closed, overdue, gap, fault, stop--> ended, once
  */
 import type { Epoch, RequestId } from "@computerd/protocol/ids"
 import {
@@ -32,6 +32,8 @@ export type AttemptEvent =
   | { readonly type: "frame"; readonly frame: LinkDownFrame }
   | { readonly type: "unreadable"; readonly message: string; readonly seq?: number }
   | { readonly type: "closed"; readonly detail: string }
+  /** The peer had closed while this Computer was frozen. */
+  | { readonly type: "parked"; readonly detail: string }
   /** No `attached` within the deadline, or silence for longer than the link allows. */
   | { readonly type: "overdue"; readonly detail: string }
   /** An effect could not be carried out. */
@@ -178,6 +180,8 @@ export const transition = (phase: AttemptPhase, event: AttemptEvent): Step => {
     case "closed":
     case "overdue":
       return lost(phase, event.detail)
+    case "parked":
+      return end({ kind: "parked", detail: event.detail })
     case "faulted":
       return end({ kind: "faulted", detail: event.detail })
     case "stop":

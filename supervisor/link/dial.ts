@@ -4,7 +4,7 @@
  * its socket is closed, by force when the peer does not answer the close.
  */
 import type { Epoch } from "@computerd/protocol/ids"
-import { decodeLinkDown, type LinkUpFrame } from "@computerd/protocol/link"
+import { decodeLinkDown, type LinkUpFrame, linkParkedCode } from "@computerd/protocol/link"
 import type { Cancel, Timers } from "../ports.ts"
 import {
   type AttemptEffect,
@@ -96,7 +96,10 @@ export class Attempt {
       this.#step({ type: "closed", detail: `no connection to ${url}` }),
     )
     this.#socket.addEventListener("close", ({ code, reason }) =>
-      this.#step({ type: "closed", detail: closedText(code, reason) }),
+      this.#step({
+        type: code === linkParkedCode ? "parked" : "closed",
+        detail: closedText(code, reason),
+      }),
     )
   }
 

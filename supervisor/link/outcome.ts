@@ -3,7 +3,8 @@
  *
  * unreachable  no answer to the dial, or none in time          redial, backing off
  * refused      the control plane said no, for now              redial, backing off
- * cut          it was attached and broke                       redial, the backoff starts over
+ * cut          it was attached and broke                       redial; the backoff starts over when it was stable
+ * parked       the Computer was frozen and wakes               redial soon: its Sessions wait for it
  * out_of_step  a gap or an unreadable `attached`               redial, backing off: the replay fills it
  * faulted      this side could not store what it was told      redial, backing off: the replay repeats it
  * rejected     superseded, unauthorized, unsupported_protocol  never again: Session processes stop
@@ -15,12 +16,13 @@ export type AttemptOutcome =
   | { readonly kind: "unreachable"; readonly detail: string }
   | { readonly kind: "refused"; readonly error: Failure }
   | { readonly kind: "cut"; readonly detail: string }
+  | { readonly kind: "parked"; readonly detail: string }
   | { readonly kind: "out_of_step"; readonly detail: string }
   | { readonly kind: "faulted"; readonly detail: string }
   | { readonly kind: "rejected"; readonly error: Failure }
   | { readonly kind: "stopped" }
 
-export type Sequel = "redial" | "redial_afresh" | "stop"
+export type Sequel = "redial" | "redial_afresh" | "redial_soon" | "stop"
 
 export const sequel = (outcome: AttemptOutcome): Sequel => {
   switch (outcome.kind) {
@@ -31,6 +33,8 @@ export const sequel = (outcome: AttemptOutcome): Sequel => {
       return "redial"
     case "cut":
       return "redial_afresh"
+    case "parked":
+      return "redial_soon"
     case "rejected":
     case "stopped":
       return "stop"

@@ -11,12 +11,14 @@ import { backoffMs } from "./backoff.ts"
 import { Connection } from "./connection.ts"
 import type { UnfencedFrame } from "./dial.ts"
 import type { Link, LinkDeps, LinkState, LinkStatus } from "./link.ts"
-import { type AttemptOutcome, describe, refusal, sequel } from "./outcome.ts"
+import { type AttemptOutcome, describe, refusal, type Sequel, sequel } from "./outcome.ts"
 import { refusedUpgrade } from "./upgrade.ts"
 
 /** How long a detach waits for the socket's end. */
 const closeMs = 2_000
 const flushPollMs = 20
+/** An attachment that held for so long was a good one; a peer that cuts each at once is backed off from. */
+const stableMs = 5_000
 
 type Phase =
   | { readonly phase: "idle" }
@@ -50,7 +52,10 @@ export class ControlPlaneLink implements Link {
   #phase: Phase = { phase: "idle" }
   #sinceMs: number
   /** Since the last attachment. */
+  #attempts = 0
+  /** Since the last attachment that was stable: what the backoff grows with. */
   #failures = 0
+  #attachedAtMs = 0
   #lastError: string | undefined
   #running: Promise<void> = Promise.resolve()
 
@@ -69,7 +74,7 @@ export class ControlPlaneLink implements Link {
       state: stateOf(this.#phase),
       url: this.#url,
       sinceMs: this.#sinceMs,
-      attempts: this.#failures,
+      attempts: this.#attempts,
       lastError: this.#lastError,
     }
   }
@@ -109,12 +114,20 @@ export class ControlPlaneLink implements Link {
       if (this.#isStopped()) return this.#note({ kind: "stopped" }, null)
       const next = sequel(outcome)
       if (next === "stop") return this.#giveUp(outcome)
-      this.#failures = next === "redial_afresh" ? 1 : this.#failures + 1
-      const delayMs = backoffMs(this.#failures, this.#deps.ports.random())
+      this.#attempts += 1
+      const delayMs = this.#delay(next)
       this.#note(outcome, delayMs)
       await this.#pause(delayMs)
       if (this.#isStopped()) return
     }
+  }
+
+  #delay(next: Exclude<Sequel, "stop">): number {
+    const wasStable = this.#wasStable()
+    // A Computer may be parked and woken many times in a row; that is no failure.
+    if (next === "redial_soon") this.#failures = wasStable ? 0 : 1
+    else this.#failures = next === "redial_afresh" && wasStable ? 1 : this.#failures + 1
+    return this.#failures === 0 ? 0 : backoffMs(this.#failures, this.#deps.ports.random())
   }
 
   /** The loop gets outcomes, not exceptions. */
@@ -143,10 +156,15 @@ export class ControlPlaneLink implements Link {
   }
 
   #attached(connection: Connection): void {
-    this.#failures = 0
+    this.#attempts = 0
+    this.#attachedAtMs = this.#deps.ports.clock.monotonicMs()
     this.#lastError = undefined
     this.#enter({ phase: "attached", connection })
     this.#deps.attached()
+  }
+
+  #wasStable(): boolean {
+    return this.#deps.ports.clock.monotonicMs() - this.#attachedAtMs >= stableMs
   }
 
   /** While the lease is held the credential may be one that is just being replaced; after that it is a dead one. */

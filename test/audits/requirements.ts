@@ -2,7 +2,18 @@
  * Numbers of the requirements that have landed. The audit fails when one of them has no test, and when a test
  * claims a number that is not here.
  */
-const ranges: readonly (readonly [first: number, last: number])[] = [[174, 174]]
+const ranges: readonly (readonly [first: number, last: number])[] = [
+  [1, 23],
+  [26, 49],
+  [51, 193],
+  [195, 197],
+  [199, 199],
+  [218, 218],
+  [222, 235],
+  [237, 237],
+  [239, 246],
+  [253, 255],
+]
 
 export const landed: ReadonlySet<number> = new Set(
   ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index)),

@@ -46,6 +46,8 @@ test("each wrong argument is refused by name", () => {
     "control-plane --state s --listen here": "--listen must be HOST:PORT",
     "control-plane --state s --listen 127.0.0.1:70000": "--listen must be HOST:PORT",
     "control-plane --state s more": '"more" is not expected',
+    "control-plane --state s --capacity 0": "--capacity must be a whole number from 1",
+    "dev p --agent a --input i --capacity many": "--capacity must be a whole number from 1",
     status: "status needs --state",
     "status --state s --socket t": "--state or --socket, not both",
   }
@@ -65,6 +67,16 @@ test("control-plane listens on loopback unless it is told otherwise", () => {
   expect(listen(" --listen 7070")).toEqual({ hostname: "127.0.0.1", port: 7070 })
   expect(listen(" --listen [::1]:7070")).toEqual({ hostname: "::1", port: 7070 })
   expect(listen(" --listen host:1")).toEqual({ hostname: "host", port: 1 })
+})
+
+test("a capacity is a number of Computers, and there is none unless it is given", () => {
+  const capacity = (line: string) => {
+    const command = read(line)
+    return command.ok && "capacity" in command.value ? command.value.capacity : "none"
+  }
+  expect(capacity("control-plane --state s")).toBe("none")
+  expect(capacity("control-plane --state s --capacity 12")).toBe(12)
+  expect(capacity("dev p --agent a --input i --capacity 1")).toBe(1)
 })
 
 test("run hands its flags to the supervisor, and help is found anywhere", () => {

@@ -30,6 +30,19 @@ test("the first signal stops, the second kills, whichever they are", () => {
   expect([interrupt.kill.aborted, interrupt.first()]).toEqual([true, "SIGTERM"])
 })
 
+test("a fault stops without a signal, and a signal after it is the first one", () => {
+  const { listen, send } = signals()
+  const interrupt = createInterrupt(listen)
+  interrupt.fault()
+  expect([interrupt.stop.aborted, interrupt.kill.aborted, interrupt.first()]).toEqual([
+    true,
+    false,
+    undefined,
+  ])
+  send("SIGINT")
+  expect([interrupt.kill.aborted, interrupt.first()]).toEqual([false, "SIGINT"])
+})
+
 test("a closed one hears nothing any more", () => {
   const { listen, send, count } = signals()
   const interrupt = createInterrupt(listen)

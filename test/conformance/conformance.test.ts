@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test"
+import { afterAll, beforeAll, expect, test } from "bun:test"
 import { type Listener, openListener, token } from "../runtime-mcp/endpoint/listener.ts"
 import { type LoopbackProxy, openProxy } from "./proxy.ts"
 import { type Check, listScenarios, runScenario, type Scenario, type Suite } from "./run.ts"
@@ -63,13 +63,34 @@ const applied: readonly (readonly [Suite, revision: string, names: readonly stri
   ],
 ]
 
+const scenarios: readonly Scenario[] = applied.flatMap(([suite, revision, names]) =>
+  names.map((name) => ({ suite, revision, name })),
+)
+
+/** Each scenario is a process of its own; a few at once keep the cores busy and the machine usable. */
+const atOnce = 3
+
 let listener: Listener
 let proxy: LoopbackProxy
+const outcomes = new Map(scenarios.map((scenario) => [scenario, Promise.withResolvers<readonly Check[]>()]))
+let running: Promise<unknown>
+
 beforeAll(async () => {
   listener = openListener()
   proxy = await openProxy({ port: listener.endpoint.port, authorization: token })
+  const left = [...outcomes]
+  // A scenario that fails to run is reported by its own test, which may come to it later.
+  for (const { promise } of outcomes.values()) promise.catch(() => undefined)
+  const lane = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [scenario, { resolve, reject }] = next
+      await runScenario(scenario, proxy.url).then(resolve, reject)
+    }
+  }
+  running = Promise.all(Array.from({ length: atOnce }, lane))
 })
 afterAll(async () => {
+  await running
   await proxy.close()
   await listener.endpoint.close("exited")
 })
@@ -77,17 +98,13 @@ afterAll(async () => {
 const unsuccessful = (checks: readonly Check[]): readonly string[] =>
   checks.filter(({ status }) => status === "FAILURE" || status === "WARNING").map(({ id }) => id)
 
-for (const [suite, revision, names] of applied) {
-  describe(`conformance ${suite} at ${revision}`, () => {
-    for (const name of names) {
-      test(`R30 ${name}`, async () => {
-        const scenario: Scenario = { suite, name, revision }
-        const checks = await runScenario(scenario, proxy.url)
-        expect(checks.length).toBeGreaterThan(0)
-        expect(unsuccessful(checks)).toEqual([...(exceptions[`${name} ${revision}`] ?? [])])
-      }, 20_000)
-    }
-  })
+for (const scenario of scenarios) {
+  const { suite, revision, name } = scenario
+  test(`R30 conformance ${suite} at ${revision}: ${name}`, async () => {
+    const checks = (await outcomes.get(scenario)?.promise) ?? []
+    expect(checks.length).toBeGreaterThan(0)
+    expect(unsuccessful(checks)).toEqual([...(exceptions[`${name} ${revision}`] ?? [])])
+  }, 60_000)
 }
 
 test("every server scenario of both suites is accounted for in docs/conformance.md", async () => {

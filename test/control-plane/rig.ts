@@ -38,7 +38,7 @@ interface Timer {
 }
 
 /** Timers fire when the test moves the clock, in order of their time. */
-export const manualPorts = (start = 1_700_000_000_000) => {
+const manualPorts = (start = 1_700_000_000_000) => {
   let now = start
   const timers = new Set<Timer>()
   const journal: JournalEvent[] = []

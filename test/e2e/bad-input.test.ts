@@ -97,34 +97,38 @@ test(
   patience,
 )
 
-test("a directory that is missing, or is none, is named", async () => {
-  await folder.write({ "file.txt": "" })
-  const missing = join(folder.path, "missing")
-  const refused = async (...command: readonly string[]) => {
-    const { exitCode, out, err } = await place.run(...command).done
-    return { exitCode, out, err }
-  }
-  expect(await refused(startAudit, missing)).toEqual({
-    exitCode: 2,
-    out: "",
-    err: `bun start: ${missing} does not exist\n`,
-  })
-  expect(await refused(startAudit, join(folder.path, "file.txt"))).toMatchObject({
-    exitCode: 2,
-    err: `bun start: ${folder.path}/file.txt is not a directory\n`,
-  })
-  expect(await refused(startAudit, folder.path, "more")).toMatchObject({ exitCode: 2 })
-  expect(await refused(computerd, "dev", missing, "--agent", "a", "--input", "i")).toEqual({
-    exitCode: 1,
-    out: "",
-    err: `Publishing ${missing}\ncomputerd: invalid_program: program directory ${missing} does not exist\n`,
-  })
-  expect(await refused(computerd, "dev", missing, "--input", "i")).toEqual({
-    exitCode: 2,
-    out: "",
-    err: "computerd: dev needs --agent, the id of the Agent to start\nTry computerd --help\n",
-  })
-})
+test(
+  "a directory that is missing, or is none, is named",
+  async () => {
+    await folder.write({ "file.txt": "" })
+    const missing = join(folder.path, "missing")
+    const refused = async (...command: readonly string[]) => {
+      const { exitCode, out, err } = await place.run(...command).done
+      return { exitCode, out, err }
+    }
+    expect(await refused(startAudit, missing)).toEqual({
+      exitCode: 2,
+      out: "",
+      err: `bun start: ${missing} does not exist\n`,
+    })
+    expect(await refused(startAudit, join(folder.path, "file.txt"))).toMatchObject({
+      exitCode: 2,
+      err: `bun start: ${folder.path}/file.txt is not a directory\n`,
+    })
+    expect(await refused(startAudit, folder.path, "more")).toMatchObject({ exitCode: 2 })
+    expect(await refused(computerd, "dev", missing, "--agent", "a", "--input", "i")).toEqual({
+      exitCode: 1,
+      out: "",
+      err: `Publishing ${missing}\ncomputerd: invalid_program: program directory ${missing} does not exist\n`,
+    })
+    expect(await refused(computerd, "dev", missing, "--input", "i")).toEqual({
+      exitCode: 2,
+      out: "",
+      err: "computerd: dev needs --agent, the id of the Agent to start\nTry computerd --help\n",
+    })
+  },
+  patience,
+)
 
 test(
   "a busy port and a second control plane on one state directory are refused by name",
@@ -157,12 +161,18 @@ test(
   patience,
 )
 
-test("a supervisor's configuration that cannot be read is named, and so is a status without a supervisor", async () => {
-  const missing = join(folder.path, "missing.json")
-  const run = await place.run(computerd, "run", "--config", missing).done
-  expect(run.exitCode).toBeGreaterThan(0)
-  expect(run.err).toMatch(/^computerd: invalid_configuration: .*missing\.json/)
-  const status = await place.run(computerd, "status", "--state", folder.path).done
-  expect(status.exitCode).toBe(1)
-  expect(status.err).toContain(`no supervisor runs here: there is no socket at ${folder.path}/operator.sock`)
-})
+test(
+  "a supervisor's configuration that cannot be read is named, and so is a status without a supervisor",
+  async () => {
+    const missing = join(folder.path, "missing.json")
+    const run = await place.run(computerd, "run", "--config", missing).done
+    expect(run.exitCode).toBeGreaterThan(0)
+    expect(run.err).toMatch(/^computerd: invalid_configuration: .*missing\.json/)
+    const status = await place.run(computerd, "status", "--state", folder.path).done
+    expect(status.exitCode).toBe(1)
+    expect(status.err).toContain(
+      `no supervisor runs here: there is no socket at ${folder.path}/operator.sock`,
+    )
+  },
+  patience,
+)

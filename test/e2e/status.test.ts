@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
+import { readdir } from "node:fs/promises"
+import { join } from "node:path"
 import { Status } from "@computerd/protocol/operator"
 import { type Fixture, fixture } from "../examples/fixture.ts"
 import { boundMs, computerd, eventually, type Sandbox, sandbox, supervisors } from "./sandbox.ts"
@@ -49,6 +51,11 @@ export const sleeper = agent({
     expect(readable.exitCode).toBe(0)
     for (const shown of [supervisor?.computerId ?? "-", "sleeper", "running", "attached", "held, epoch 1"])
       expect(readable.out).toContain(shown)
+    const fleet = join(place.temporary, (await readdir(place.temporary))[0] ?? "")
+    const all = await place.run(computerd, "status", "--state", fleet).done
+    expect(all.out).toMatch(
+      /^Computer cmp_\S+ box: running\n {2}Session ses_\S+ sleeper: open, generation 1\n {4}Turn /,
+    )
     run.signal("SIGINT")
     expect((await run.done).exitCode).toBe(130)
     expect(await place.files()).toEqual([])

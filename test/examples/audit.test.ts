@@ -255,6 +255,12 @@ test("an unreadable file and folder are counted", async () => {
   expect({ files, unreadable: apart.unreadable }).toEqual(expected)
 })
 
+test("only a top-level folder is audited", async () => {
+  const folder = await tracked(fixture())
+  for (const name of ["", "..", "/", "/etc", "a/b", "../a"])
+    expect(audit(folder, name)).rejects.toThrow("is no top-level folder")
+})
+
 test("an aborted audit ends", async () => {
   const folder = await tracked(fixture())
   await folder.write({ "a/x": "1" })

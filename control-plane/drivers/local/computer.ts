@@ -18,8 +18,10 @@ import {
   writeRecord,
 } from "./directory.ts"
 import { endSupervisor } from "./end.ts"
+import { thaw, thawSessions } from "./freeze.ts"
 import { pendingReason } from "./honour.ts"
 import { isAlive, type ProcessIdentity } from "./identity.ts"
+import { createParking, type Parking, type Wanted } from "./park.ts"
 import { afterDeath, type Restart } from "./restarts.ts"
 import { type ComputerRecipe, type StartDeps, type StartOutcome, startSupervisor } from "./start.ts"
 import { endStrays, findSupervisor } from "./strays.ts"
@@ -29,6 +31,8 @@ import { pause, within } from "./wait.ts"
 export interface ComputerDeps extends StartDeps {
   readonly receiver: Pick<Receiver, "registerCredential" | "computerState" | "computerLost">
   readonly unenforced: boolean
+  /** Ends the connection of a Computer that is parked. */
+  readonly disconnect: (computerId: ComputerId) => void
 }
 
 export interface Computer {
@@ -36,6 +40,8 @@ export interface Computer {
   readonly directory: ComputerDirectory
   /** Sees to it that a supervisor runs. Does nothing when one does, when one is being started or when it was lost. */
   readonly run: () => void
+  /** Freezes what runs; does nothing when nothing does. */
+  readonly park: () => void
   /** Takes over what an earlier control plane started, if it did. */
   readonly adopt: () => Promise<void>
   /** Its supervisor has attached. */
@@ -45,6 +51,8 @@ export interface Computer {
   /** Stops it and removes its directory. */
   readonly remove: () => Promise<readonly string[]>
 }
+
+type Found = "running" | "unsure"
 
 const startsMax = 5
 const firstBackoffMs = 250
@@ -60,6 +68,8 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
   let supervisor: Supervisor | undefined
   let attachment = Promise.withResolvers<void>()
   let life: Promise<void> | undefined
+  let parking: Parking | undefined
+  let wanted: Wanted | undefined
 
   const note = (action: string, detail: string): void =>
     ports.journal.record({ type: "driver", computerId: id, action, detail })
@@ -76,6 +86,18 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     // Reported first: a report that fails is made again by the next control plane.
     receiver.computerLost(id, reason)
     await writeRecord(directory, { state: "lost", reason })
+  }
+
+  /** Parks and wakes it as the receiver wants, until it dies; answers with how. */
+  const watch = async (running: Supervisor, found: Found): Promise<string> => {
+    const remember = (record: SupervisorRecord): Promise<void> => writeRecord(directory, record)
+    const disconnect = (): void => deps.disconnect(id)
+    const what = { id, supervisor: running.identity }
+    parking = createParking(what, found, { ...deps, remember, disconnect, note })
+    if (wanted !== undefined) parking.want(wanted)
+    const reason = await running.ended
+    await parking.close()
+    return reason
   }
 
   /** A supervisor that has attached, or why none could be had. `failed` hears of every start but the last. */
@@ -113,42 +135,47 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
       if (ending.signal.aborted) return
       if (outcome.kind === "failed") return lose(outcome.reason)
       deaths = restart.do === "start" ? restart.deaths : deaths
-      reason = await outcome.supervisor.ended
+      // The one that died may have been parked; if this one is to be, it will be.
+      await thawSessions({ id, supervisor: outcome.supervisor.identity })
+      reason = await watch(outcome.supervisor, "running")
     }
   }
 
-  const follow = async (running: Supervisor): Promise<void> => reviveAfter(await running.ended)
+  const follow = async (running: Supervisor, found: Found): Promise<void> =>
+    reviveAfter(await watch(running, found))
 
   const unavailable = (reason: string): void => receiver.computerState(id, "unavailable", reason)
 
   const start = async (): Promise<void> => {
     receiver.computerState(id, "starting")
     const outcome = await attempt(unavailable)
-    if (outcome.kind === "attached") return follow(outcome.supervisor)
+    if (outcome.kind === "attached") return follow(outcome.supervisor, "running")
     if (ending.signal.aborted) return
     await endStrays(id, ports)
     await forgetRecord(directory)
     unavailable(outcome.reason)
   }
 
-  const takeOver = async (process: ProcessIdentity): Promise<void> => {
+  const takeOver = async (process: ProcessIdentity, found: Found): Promise<void> => {
     receiver.registerCredential(id, await ensureCredential(directory, ports.randomBytes))
     supervisor = adoptSupervisor(process, ports)
-    await writeRecord(directory, { state: "running", process })
+    if (found === "running") await writeRecord(directory, { state: "running", process })
     note("adopted", `pid ${process.pid}`)
-    await follow(supervisor)
+    await follow(supervisor, found)
   }
 
   /** What an earlier control plane started and what lives still (C1). */
   const find = async (known: SupervisorRecord | undefined): Promise<ProcessIdentity | undefined> => {
     if (known?.state === "starting") return findSupervisor(directory.configuration)
-    return known?.state === "running" && (await isAlive(known.process)) ? known.process : undefined
+    if (known?.state !== "running" && known?.state !== "parked") return undefined
+    return (await isAlive(known.process)) ? known.process : undefined
   }
 
   /** What ran while policies were allowed to go unenforced does not go on when they are not. */
   const forbid = async (process: ProcessIdentity | undefined, reason: string): Promise<void> => {
     if (process === undefined) return receiver.computerState(id, "unavailable", reason)
     supervisor = adoptSupervisor(process, ports)
+    await thaw({ id, supervisor: process })
     await endSupervisor(supervisor, { ports, note })
     await endStrays(id, ports)
     await forgetRecord(directory)
@@ -160,10 +187,15 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     const process = await find(known)
     const reason = pendingReason(template, deps.unenforced)
     if (reason !== undefined) return forbid(process, reason)
-    if (process !== undefined) return takeOver(process)
-    if (known?.state === "running")
+    if (process !== undefined) return takeOver(process, known?.state === "parked" ? "unsure" : "running")
+    if (known?.state === "running" || known?.state === "parked")
       return reviveAfter("supervisor died while the control plane was not running")
     if (known?.state !== "lost") await start()
+  }
+
+  const want = (next: Wanted): void => {
+    wanted = next
+    parking?.want(next)
   }
 
   const begin = (): void => {
@@ -175,6 +207,7 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
 
   const stop = async (): Promise<readonly string[]> => {
     ending.abort(new Error("the Computer is stopping"))
+    await parking?.release()
     const early = supervisor
     const failures = early === undefined ? [] : [...(await endSupervisor(early, { ports, note }))]
     await within(life ?? Promise.resolve(), settleMaxMs, ports)
@@ -196,11 +229,18 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
   return {
     id,
     directory,
-    run: begin,
+    run: () => {
+      want("running")
+      begin()
+    },
+    park: () => want("parked"),
     adopt: async () => {
       if ((await readRecord(directory)) !== undefined) begin()
     },
-    attached: () => attachment.resolve(),
+    attached: () => {
+      attachment.resolve()
+      parking?.attached()
+    },
     stop,
     remove: async () => {
       const failures = await stop()

@@ -37,6 +37,8 @@ export const SupervisorRecord = z.discriminatedUnion("state", [
   /** About to be started; whether it was must be found out. */
   z.strictObject({ state: z.literal("starting") }),
   z.strictObject({ state: z.literal("running"), process: ProcessIdentity }),
+  /** Frozen, or about to be, or just thawed. */
+  z.strictObject({ state: z.literal("parked"), process: ProcessIdentity }),
   z.strictObject({ state: z.literal("lost"), reason: z.string() }),
 ])
 export type SupervisorRecord = Readonly<z.infer<typeof SupervisorRecord>>

@@ -43,6 +43,24 @@ export const groupsOf = async (computerId: ComputerId): Promise<readonly string[
     .map((name) => join(own, name))
 }
 
+/** Of the group and everything below it. */
+export const setFrozen = async (group: string, isFrozen: boolean): Promise<void> => {
+  await writeFile(join(group, "cgroup.freeze"), isFrozen ? "1" : "0").catch(() => undefined)
+}
+
+/** A group that cannot be frozen never says so; one that is gone has nothing that runs. */
+export const isFrozen = async (group: string): Promise<boolean> => {
+  const events = await read(join(group, "cgroup.events"))
+  return events === "" || events.includes("frozen 1") || !events.includes("populated 1")
+}
+
+/** Of the group and those below it. */
+export const pidsOf = async (group: string): Promise<readonly number[]> => {
+  const own = (await read(join(group, "cgroup.procs"))).split("\n").filter(Boolean).map(Number)
+  const below = (await subdirectories(group)).map((name) => pidsOf(join(group, name)))
+  return [...own, ...(await Promise.all(below)).flat()]
+}
+
 export const killGroup = async (group: string): Promise<void> => {
   // It may be gone, or be someone else's by rights; the search by environment comes after this in any case.
   await writeFile(join(group, "cgroup.kill"), "1").catch(() => undefined)

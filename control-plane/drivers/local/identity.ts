@@ -40,7 +40,7 @@ export const isAlive = async (identity: ProcessIdentity): Promise<boolean> =>
 /** The identity is checked right before the signal, so that a reused pid is not hit. */
 export const signalProcess = async (
   identity: ProcessIdentity,
-  signal: "SIGTERM" | "SIGKILL",
+  signal: "SIGTERM" | "SIGKILL" | "SIGSTOP" | "SIGCONT",
 ): Promise<boolean> => {
   if (!(await isAlive(identity))) return false
   try {

@@ -45,7 +45,8 @@ const knownDirectories = async (stateDirectory: string): Promise<readonly Comput
 export const hasLivingSupervisors = async (stateDirectory: string): Promise<boolean> => {
   for (const id of await knownDirectories(stateDirectory)) {
     const record = await readRecord(computerDirectory(stateDirectory, id))
-    if (record?.state === "running" && (await isAlive(record.process))) return true
+    if (record === undefined || !("process" in record)) continue
+    if (await isAlive(record.process)) return true
   }
   return false
 }
@@ -87,6 +88,7 @@ export const createLocalDriver = async (given: LocalDriverDeps): Promise<LocalDr
     if (closing !== undefined) return
     for (const row of receiver.computers()) {
       if (row.desired === "running") find(row).run()
+      if (row.desired === "parked") find(row).park()
       if (row.desired !== "deleted" || row.status === "deleted" || removing.has(row.id)) continue
       const removal = remove(find(row))
         .catch(failed(`remove ${row.id}`))

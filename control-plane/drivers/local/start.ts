@@ -44,7 +44,7 @@ export type StartOutcome =
   | { readonly kind: "failed"; readonly reason: string }
 
 /** From spawn until the supervisor attaches. */
-export const attachTimeoutMs = 60_000
+const attachTimeoutMs = 60_000
 
 const prepare = async (recipe: ComputerRecipe, signal: AbortSignal, deps: StartDeps): Promise<void> => {
   const { id, directory, template } = recipe

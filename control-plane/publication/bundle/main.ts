@@ -4,10 +4,10 @@
  * program lies. Reads one `BundleJob` from standard input and writes one `BundleAnswer` to `answer.json`.
  */
 import { realpath } from "node:fs/promises"
-import { join, relative } from "node:path"
+import { join, normalize, relative } from "node:path"
 import { fallbackModules } from "./fallback.ts"
 import { type BundleAnswer, BundleJob, type BundleProblem } from "./job.ts"
-import { renameSources, withoutDebugId, type Zone } from "./sources.ts"
+import { renameInCode, renameInMap, type Zone } from "./sources.ts"
 
 /** The expression that the bundler would replace with its own value. */
 const nodeEnvironment = ["process", "env", "NODE_ENV"].join(".")
@@ -30,8 +30,6 @@ const options = (job: BundleJob): Bun.BuildConfig => ({
   format: "esm",
   // A map beside the code costs nothing until a stack trace is asked for; an inline one is parsed at every start.
   sourcemap: "linked",
-  // Without it every module is preceded by a comment with its path on this machine.
-  minify: { whitespace: true },
   external: job.external.flatMap((name) => [name, `${name}/*`]),
   env: "disable",
   // Decided where the code runs, not where it is published.
@@ -50,16 +48,15 @@ const zonesOf = async ({ fallbackNames, fallbackRoot }: BundleJob): Promise<read
 
 /** Not written by the bundler: it would name sources relative to the place of the output. */
 const write = async (outputs: readonly Bun.BuildArtifact[], job: BundleJob): Promise<void> => {
+  const names = { programDirectory: job.directory, zones: await zonesOf(job) }
+  const at = (file: string): string => join(job.outputDirectory, file)
+  const assets = outputs.filter((output) => output.kind === "asset").map((output) => normalize(output.path))
   for (const output of outputs) {
-    const text = await output.text()
     if (output.kind === "sourcemap")
-      await Bun.write(
-        join(job.outputDirectory, "index.js.map"),
-        renameSources(text, job.directory, await zonesOf(job)),
-      )
+      await Bun.write(at("index.js.map"), renameInMap(await output.text(), names))
     else if (output.kind === "entry-point")
-      await Bun.write(join(job.outputDirectory, "index.js"), withoutDebugId(text))
-    else await Bun.write(join(job.outputDirectory, output.path), output)
+      await Bun.write(at("index.js"), renameInCode(await output.text(), names, assets))
+    else await Bun.write(at(output.path), output)
   }
 }
 

@@ -18,6 +18,9 @@ export interface AuditRequest {
 
 export const auditFolder = async (request: AuditRequest): Promise<Findings> => {
   const { workspace, folder, signal } = request
+  // A name leads nowhere else; anything more would.
+  if (folder === "" || folder === ".." || folder.includes("/"))
+    throw new Error(`${JSON.stringify(folder)} is no top-level folder`)
   const git = { workspace, signal }
   const repository = await openRepository(workspace, signal)
   const selection = await selectFiles(git, repository, folder)

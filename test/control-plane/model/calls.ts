@@ -343,6 +343,7 @@ export class Calls {
   }
 
   private mayRelease(caller: string, hold: MHold): boolean {
+    if (this.world.session(hold.session).status === "closed") return false
     if (!this.world.isDescendant(caller, hold.session)) return false
     if (hold.kind === "interrupt") return hold.by === caller
     return hold.kind === "recovery"

@@ -30,7 +30,7 @@ export const runHistories = async (plan: Plan): Promise<Tally> => {
         for (const one of actions) await history.run(one)
       } finally {
         await history.close()
-        for (const [what, count] of history.tally) tally.set(what, (tally.get(what) ?? 0) + count)
+        for (const [what, count] of history.stage.tally) tally.set(what, (tally.get(what) ?? 0) + count)
       }
     },
   )

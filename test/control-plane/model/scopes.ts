@@ -35,7 +35,7 @@ const narrow: readonly NormalRule[] = [
   { operation: "inspect_turn", agents: ["lead", "spare"] },
 ]
 
-export const atomsOf = (rules: readonly NormalRule[]): ReadonlySet<string> =>
+const atomsOf = (rules: readonly NormalRule[]): ReadonlySet<string> =>
   new Set(
     rules.flatMap((rule) => {
       if (rule.operation === "list_computers") return ["list_computers"]

@@ -327,7 +327,15 @@ export class World {
       const queue = all.filter((computer) => computer.wantedSince !== null && !this.takesRoom(computer))
       const next = first(queue, (computer) => computer.wantedSince)
       if (next === undefined) return
+      const retried = all
+        .filter((c) => c.status !== "deleted" && c.desired === "running" && c.residency === "unavailable")
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+      const full = taken.length + retried.length >= limit
+      const patient = next.residency !== "unavailable" || this.now - (next.wantedSince ?? this.now) >= 10_000
+      if (taken.length < limit && full && !patient) return
       if (taken.length < limit) {
+        if (full && retried[0] !== undefined)
+          Object.assign(retried[0], { desired: "idle", wantedSince: this.now })
         next.desired = "running"
         next.wantedSince = null
         continue

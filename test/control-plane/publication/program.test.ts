@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdir, readdir, rename } from "node:fs/promises"
 import { join } from "node:path"
 import { unpack } from "@computerd/supervisor/bundle/unpack"
-import { createRig, program, type Rig } from "./rig.ts"
+import { createRig, program, type Rig, repository } from "./rig.ts"
 
 let rig: Rig
 beforeAll(async () => {
@@ -149,6 +149,31 @@ describe("bundling", () => {
       await rig.program("same/c", { ...tree, "lib/n.ts": "export const n = 2" }),
     )
     expect(changed.manifest.bundle).not.toBe(here.manifest.bundle)
+  })
+
+  test("an imported file is found beside the bundle, whatever the working directory is", async () => {
+    const head = 'import note from "./data/note.txt" with { type: "file" }'
+    const tail =
+      "export const read = () => Bun.file(note).text()\nexport const boom = () => { throw new Error('boom') }"
+    const index = program({ head, tail })
+    const directory = await rig.program("asset", { "index.ts": index, "data/note.txt": "found" })
+    const { manifest } = await published(directory)
+    await rename(directory, `${directory}-gone`)
+    const folder = await unpacked(manifest.bundle, "asset-bundle")
+    const script =
+      'const m = await import("./index.js"); console.log(await m.read()); try { m.boom() } catch (e) { console.log(e.stack) }'
+    await Bun.write(join(folder, "run.js"), script)
+    const { stdout } = Bun.spawnSync([process.execPath, join(folder, "run.js")], { cwd: "/" })
+    const line = index.split("\n").findIndex((text) => text.includes("boom")) + 1
+    expect(stdout.toString()).toStartWith("found\n")
+    expect(stdout.toString()).toContain(`index.ts:${line}:`)
+  })
+
+  test("a bundle names no path of the machine that published it", async () => {
+    const { manifest } = await published(await rig.program("nameless", { "index.ts": program() }))
+    const folder = await unpacked(manifest.bundle, "nameless-bundle")
+    for (const file of ["index.js", "index.js.map"])
+      expect(await Bun.file(join(folder, file)).text()).not.toContain(repository)
   })
 
   test("a stack trace of a published program names the author's file and line", async () => {

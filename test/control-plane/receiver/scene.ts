@@ -1,6 +1,9 @@
 /** Repeated set-up of the receiver's requirement tests: who is in a scene, and what its supervisors report. */
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach } from "bun:test"
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import type { SessionView, TurnView } from "@computerd/control-plane/receiver/fleet"
 import type { Json } from "@computerd/protocol/content"
 import { EnvironmentKey, HoldId, SessionId, TurnId } from "@computerd/protocol/ids"
@@ -29,14 +32,21 @@ export interface Member {
   readonly supervisor: Supervisor
 }
 
+/** Thousands of commits are made here and none is tested against a power cut: memory spares each the wait for a disk. */
+const memory = "/dev/shm"
+const scratch = (): string => (existsSync(memory) ? memory : tmpdir())
+
 /** A fresh receiver for each test of the file that calls it. */
-export const eachTest = (options: RigOptions = {}): (() => Rig) => {
+export const eachTest = (options: Pick<RigOptions, "settings"> = {}): (() => Rig) => {
   let rig: Rig
+  let directory: string
   beforeEach(() => {
-    rig = createRig(options)
+    directory = mkdtempSync(join(scratch(), "computerd-receiver-"))
+    rig = createRig({ ...options, path: join(directory, "control-plane.sqlite") })
   })
   afterEach(async () => {
     await rig.close()
+    rmSync(directory, { recursive: true })
   })
   return () => rig
 }
@@ -174,6 +184,13 @@ export const commandsOf = (member: Member, type: string): readonly unknown[] => 
   return member.supervisor.commands.filter(
     (command) => command.type === type && "sessionId" in command && command.sessionId === member.sessionId,
   )
+}
+
+/** The Turn that its Computer was first told to run in this Session. */
+export const turnTold = (member: Member): { readonly input: unknown; readonly source: unknown } => {
+  const [told] = commandsOf(member, "dispatch") as { turn: { input: unknown; source: unknown } }[]
+  if (told === undefined) throw new Error("no Turn was dispatched")
+  return told.turn
 }
 
 /** Time goes by while these supervisors renew their leases. */

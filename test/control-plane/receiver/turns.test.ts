@@ -58,7 +58,7 @@ test("R114 Turns enqueued at once get sequences without gap or repeat", async ()
   expect(sequences).toEqual(Array.from({ length: 40 }, (_, index) => index + 2))
 })
 
-test("R157 R158 R159 R199 each of the six statuses has exactly its own fields", async () => {
+test("R157 R158 R159 R165 R199 each of the six statuses has exactly its own fields", async () => {
   at().publish(["lead", "helper"])
   const root = startRoot(at(), "lead")
   const child = await runningChild(at(), root, "helper")
@@ -116,7 +116,7 @@ test("R161 expired payloads leave the Turn's identity, status and stamp", async 
   expect(Object.keys(Object(outcome)).sort()).toEqual(["payloadExpiredAt", "status"])
 })
 
-test("R162 R163 a wait ends as soon as the Turn settles; a timeout cancels nothing and can be repeated", async () => {
+test("R162 R163 R165 a wait ends as soon as the Turn settles; a timeout cancels nothing and can be repeated", async () => {
   at().publish(["lead", "helper"])
   const root = startRoot(at(), "lead")
   const child = await runningChild(at(), root, "helper")

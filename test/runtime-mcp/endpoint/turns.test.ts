@@ -66,7 +66,7 @@ test("no turn runs more than a share, however the bursts fall, and every burst b
     }
   }
   expect(order).toEqual(Array.from({ length: name }, (_, index) => index))
-  expect(Math.max(...perTurn)).toBeLessThanOrEqual(16)
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(4)
   expect(perTurn[0]).toBe(1)
 })
 

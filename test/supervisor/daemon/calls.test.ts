@@ -12,7 +12,7 @@ let clients: Client[] = []
 let made: McpConnection
 
 beforeAll(async () => {
-  computer = await Computer.create({ fake: { leaseMs: 1_500, renewMs: 100 } })
+  computer = await Computer.create({ fake: { leaseMs: 2_000, renewMs: 100 } })
   await computer.startAttached()
   const [connected] = await computer.connect(computer.assign(), undefined)
   if (connected?.ok !== true) throw new Error("no connection")

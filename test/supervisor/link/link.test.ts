@@ -237,6 +237,21 @@ test("without renewals the lease lapses; a renewal restores it", async () => {
   await one.controlPlane.until(() => one.lease.state().state === "held", "a new lease")
 })
 
+test("a control plane that cuts every attachment at once is backed off from", async () => {
+  const one = station({ ports: { ...ports, random: () => 0.5, timers: { ...ports.timers, after } } })
+  const delays: number[] = []
+  function after(delayMs: number, fire: () => void) {
+    return ports.timers.after(delayMs > 100 && delayMs < 10_000 ? 1 : delayMs, fire)
+  }
+  one.controlPlane.hooks.attach = (_, connection) => {
+    setTimeout(connection.cut, 5)
+    return undefined
+  }
+  await one.controlPlane.until(() => one.controlPlane.count("attach").length >= 6, "six attachments")
+  for (const entry of one.entries) if (entry.event === "link_ended") delays.push(entry.retryInMs ?? -1)
+  expect(delays.slice(0, 5)).toEqual([125, 250, 500, 1_000, 2_000])
+})
+
 test("a link that is closed gives the lease back and leaves the socket", async () => {
   const one = station()
   await attached(one)

@@ -1,0 +1,133 @@
+import { Database } from "bun:sqlite"
+import { afterEach, beforeEach, expect, test } from "bun:test"
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { openStore, type Store } from "@computerd/control-plane/store/open"
+import { agentOf, countingIds, environment, manifestOf } from "../rig.ts"
+
+let directory: string
+let path: string
+const opened: Store[] = []
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "computerd-store-"))
+  path = join(directory, "control-plane.sqlite")
+})
+afterEach(() => {
+  for (const store of opened.splice(0)) store.close()
+  rmSync(directory, { recursive: true })
+})
+
+const open = (at = path): Store => {
+  const result = openStore(at)
+  if (!result.ok) throw new Error(result.error.message)
+  opened.push(result.value)
+  return result.value
+}
+
+const closeAll = (): void => {
+  for (const store of opened.splice(0)) store.close()
+}
+
+const addDeployment = (store: Store): string => {
+  const id = countingIds()("dep")
+  store.tables.deployments.add({ id, environment, manifest: manifestOf([agentOf("lead")]), createdAt: 1 })
+  return id
+}
+
+test("the file and its companions are for their owner alone, also when the file was open to all", () => {
+  writeFileSync(path, "")
+  chmodSync(path, 0o666)
+  const store = open()
+  addDeployment(store)
+  for (const name of ["", "-wal", "-shm"]) expect(statSync(path + name).mode & 0o777, name).toBe(0o600)
+})
+
+test("a fresh file gets the newest layout, a write-ahead log, full synchronization and foreign keys", () => {
+  const store = open()
+  closeAll()
+  const file = new Database(path)
+  expect(file.query("pragma user_version").get()).toEqual({ user_version: store.version })
+  expect(file.query("pragma journal_mode").get()).toEqual({ journal_mode: "wal" })
+  file.close()
+})
+
+test("opening again changes nothing and finds everything", () => {
+  const id = addDeployment(open())
+  closeAll()
+  const before = new Database(path).query("select * from deployments").all()
+  expect(open().state.currentDeployment(environment)).toBe(id as never)
+  closeAll()
+  expect(new Database(path).query("select * from deployments").all()).toEqual(before)
+})
+
+test("a file of a newer program is refused with both numbers, and left as it is", () => {
+  open()
+  closeAll()
+  const file = new Database(path)
+  file.run("pragma user_version = 999")
+  file.close()
+  const refused = openStore(path)
+  expect(refused.ok ? "" : `${refused.error.code}: ${refused.error.message}`).toMatch(
+    /^store_unavailable: .*has layout 999 and this program knows 1/,
+  )
+  expect(new Database(path).query("pragma user_version").get()).toEqual({ user_version: 999 })
+})
+
+test("a file that is no database is refused and not touched", () => {
+  const words = "this is somebody's letter, not a database, and long enough to be looked at. ".repeat(20)
+  writeFileSync(path, words)
+  const refused = openStore(path)
+  expect(refused.ok ? "opened" : refused.error.code).toBe("store_unavailable")
+  expect(statSync(path).size).toBe(words.length)
+})
+
+test("a directory that does not exist is refused with the path", () => {
+  const refused = openStore(join(directory, "missing", "store.sqlite"))
+  expect(refused.ok ? "opened" : refused.error.message).toContain(join(directory, "missing"))
+})
+
+test("work that throws leaves nothing behind, and the next transaction works", () => {
+  const store = open()
+  const failing = (): void => {
+    store.transaction(() => {
+      addDeployment(store)
+      throw new Error("half way")
+    })
+  }
+  expect(failing).toThrow("half way")
+  expect(store.state.currentDeployment(environment)).toBeUndefined()
+  store.transaction(() => addDeployment(store))
+  expect(store.state.currentDeployment(environment)).toBeDefined()
+})
+
+test("a secret is made once and kept with the data", () => {
+  const first = open().secret("cursor_key", () => "first")
+  closeAll()
+  expect([first, open().secret("cursor_key", () => "second")]).toEqual(["first", "first"])
+})
+
+test("statements run on PostgreSQL's rules too: numbered placeholders in order, no words of SQLite's own", async () => {
+  const texts: string[] = []
+  const glob = new Bun.Glob("*.ts")
+  const root = join(import.meta.dir, "../../../control-plane/store")
+  for await (const name of glob.scan(root)) {
+    const source = await Bun.file(join(root, name)).text()
+    texts.push(...(source.match(/(["`])(?:select|insert|update|delete|with)\b[\s\S]*?\1/g) ?? []))
+  }
+  expect(texts.length).toBeGreaterThan(30)
+  for (const text of texts) {
+    expect(text).not.toMatch(
+      /\?|\browid\b|\binsert or\b|\breplace into\b|\bifnull\b|\bglob\b|\bpragma\b|datetime\(/i,
+    )
+    const numbers = [...text.matchAll(/\$(\d+)/g)].map((match) => Number(match[1]))
+    const firsts = [...new Set(numbers)]
+    expect(firsts, text).toEqual([...firsts].sort((left, right) => left - right))
+  }
+})
+
+test("the layout holds no column type or table option of SQLite's own", async () => {
+  const text = await Bun.file(join(import.meta.dir, "../../../control-plane/store/migrations/001.ts")).text()
+  expect(text).not.toMatch(/\b(autoincrement|strict|without rowid|blob|datetime)\b/i)
+})
