@@ -1,13 +1,17 @@
-/** `computerd control-plane`: runs a control plane alone, until a signal comes. */
+/** `computerd control-plane`: runs a control plane alone, until a signal comes. It was asked to end then, which is success. */
+import type { ControlPlane } from "@computerd/control-plane/control-plane"
 import { logJournal } from "@computerd/control-plane/journal"
 import type { Command } from "./arguments/command.ts"
 import { oneLine } from "./dev/view/text.ts"
 import { embedControlPlane } from "./embedded.ts"
+import { aborted, endAtOnce, hearOfComputers } from "./end-at-once.ts"
 import { failureLine } from "./failure.ts"
-import type { Interrupt } from "./interrupt.ts"
+import { endingLine, type Interrupt, interruptedExitCode } from "./interrupt.ts"
 import { writeOut } from "./output.ts"
+import type { Ports } from "./ports.ts"
 
 export interface ControlPlaneDeps {
+  readonly ports: Ports
   readonly interrupt: Interrupt
   readonly out: NodeJS.WriteStream
   readonly err: NodeJS.WriteStream
@@ -18,11 +22,22 @@ type ControlPlaneCommand = Extract<Command, { readonly verb: "control-plane" }>
 
 const exitFailure = 1
 
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })
+/** In order after the first signal, at once after the second one. */
+const end = async (controlPlane: ControlPlane, deps: ControlPlaneDeps): Promise<number> => {
+  const { interrupt, err } = deps
+  const computers = new Set<string>()
+  hearOfComputers(controlPlane, computers)
+  await aborted(interrupt.stop)
+  await writeOut(err, `${endingLine(interrupt)}\n`)
+  const closing = controlPlane.close()
+  const left = await Promise.race([closing, aborted(interrupt.kill)])
+  if (left === "aborted") {
+    await endAtOnce(closing, { computers, stateDirectory: controlPlane.stateDirectory }, deps)
+    return interruptedExitCode(interrupt.first() ?? "SIGINT")
+  }
+  for (const what of left) await writeOut(err, `computerd: ${oneLine(what)}\n`)
+  return left.length === 0 ? 0 : exitFailure
+}
 
 export const runControlPlane = async (
   command: ControlPlaneCommand,
@@ -43,11 +58,5 @@ export const runControlPlane = async (
     return exitFailure
   }
   await writeOut(deps.out, `${controlPlane.value.url}\n`)
-  await aborted(deps.interrupt.stop)
-  const left = await Promise.race([
-    controlPlane.value.close(),
-    aborted(deps.interrupt.kill).then(() => ["it was told to end at once; Computers may still run"]),
-  ])
-  for (const what of left) await writeOut(deps.err, `computerd: ${oneLine(what)}\n`)
-  return left.length === 0 ? 0 : exitFailure
+  return end(controlPlane.value, deps)
 }

@@ -9,6 +9,7 @@ import { failureLine } from "./failure.ts"
 import { createInterrupt, type Interrupt, processSignals } from "./interrupt.ts"
 import { tolerateClosedStreams, writeOut } from "./output.ts"
 import { systemPorts } from "./ports.ts"
+import { watchStarter } from "./starter.ts"
 import { statusText } from "./status.ts"
 import { version } from "./version.ts"
 
@@ -16,9 +17,12 @@ const exitFailure = 1
 
 const { stdout: out, stderr: err, env: environment } = process
 
-/** `dev` cleans up after a stray error too. A control plane just ends: its Computers live on until it is back. */
+/**
+ * `dev` cleans up after a stray error too, and when nobody waits for it any more. A control plane just ends: its Computers
+ * live on until it is back.
+ */
 const watchedInterrupt = (): Interrupt => {
-  const interrupt = createInterrupt(processSignals)
+  const interrupt = createInterrupt(processSignals, watchStarter(process.pid, systemPorts))
   const onFault = (error: unknown): void => {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
     err.write(failureLine(failure("internal", `a fault of this program: ${message}`)))
@@ -52,7 +56,13 @@ export const runCommand = (command: Command): number | Promise<number> => {
     case "status":
       return showStatus(command)
     case "control-plane":
-      return runControlPlane(command, { interrupt: createInterrupt(processSignals), out, err, environment })
+      return runControlPlane(command, {
+        ports: systemPorts,
+        interrupt: createInterrupt(processSignals),
+        out,
+        err,
+        environment,
+      })
     case "dev":
       return runDev(command, {
         ports: systemPorts,

@@ -2,7 +2,7 @@
  * The programs that processes of a control plane start from, built once into its state directory. A build lies in a
  * folder that its content names: it is never changed, so what started from it, or will, finds it whole.
  */
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { buildSessionHost } from "@computerd/session-host/build"
@@ -26,6 +26,11 @@ const buildSupervisor = async (directory: string): Promise<string> => {
   const entry = built.outputs.find((output) => output.kind === "entry-point")
   if (entry === undefined) throw new Error("the supervisor could not be built")
   return entry.path
+}
+
+/** A build is written as if anybody may read it. */
+const keepPrivate = async (directory: string): Promise<void> => {
+  for (const name of await readdir(directory)) await chmod(join(directory, name), 0o600)
 }
 
 const digestOf = async (directory: string): Promise<string> => {
@@ -53,6 +58,7 @@ const build = async (directory: string): Promise<Programs> => {
   const staged = await mkdtemp(join(directory, "building-"))
   try {
     const [supervisor, sessionHost] = await Promise.all([buildSupervisor(staged), buildSessionHost(staged)])
+    await keepPrivate(staged)
     const at = join(directory, await digestOf(staged))
     await place(staged, at)
     return { supervisor: join(at, basename(supervisor)), sessionHost: join(at, basename(sessionHost)) }

@@ -4,7 +4,7 @@
  * the holder, for the message only.
  */
 import { Database } from "bun:sqlite"
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
@@ -42,5 +42,11 @@ export const lockStateDirectory = (stateDirectory: string): Result<StateLock> =>
     )
   }
   writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 })
-  return ok({ release: () => database.close() })
+  return ok({
+    release: () => {
+      // While the lock is held: afterwards the file may be that of the next holder.
+      rmSync(holderFile, { force: true })
+      database.close()
+    },
+  })
 }

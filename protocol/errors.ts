@@ -45,6 +45,9 @@ export const ErrorCode = z.enum([
   // Publication
   "invalid_program",
   "bundle_failed",
+  // Why the first Turn of a Session cannot run
+  "session_held",
+  "template_unsupported",
   // Links and processes
   "invalid_frame",
   "unsupported_protocol",
@@ -104,6 +107,8 @@ export const errorTraits: Readonly<Record<ErrorCode, ErrorTraits>> = {
   turn_settled: final("The Turn has ended; use the context of the running one."),
   invalid_program: final("Correct the named definition and publish again."),
   bundle_failed: final("Correct the program so that it bundles, then publish again."),
+  session_held: final("Correct what the reason names and start another Session."),
+  template_unsupported: final("Ask less of the Template, or run it where it is honoured."),
   invalid_frame: final("The peer speaks another version or is faulty; see its log."),
   unsupported_protocol: final("Upgrade the older side."),
   unauthorized: final("Present the credential that was issued for this link."),

@@ -1,5 +1,6 @@
 /** What is printed of a settled Turn, and the exit code that says how it ended. */
 import type { Content } from "@computerd/protocol/content"
+import type { TurnOutput } from "./output/turns.ts"
 import type { TurnView } from "./view/fleet.ts"
 import { oneLine } from "./view/text.ts"
 
@@ -7,6 +8,12 @@ export interface Answer {
   readonly out: string
   readonly error: string
   readonly exitCode: 0 | 1
+}
+
+export interface SettledTurn {
+  readonly turn: TurnView
+  /** What it wrote while it ran. */
+  readonly output: TurnOutput
 }
 
 const ended = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`)
@@ -17,17 +24,21 @@ const textOf = (content: Content): string => content.map((part) => part.text).jo
 const readable = ({ response, result }: TurnView): string =>
   ended(response === undefined ? JSON.stringify(result ?? null, null, 2) : textOf(response))
 
-const json = ({ id, sessionId, status, result, response, error }: TurnView): string =>
-  `${JSON.stringify({ sessionId, turnId: id, status, result, response, error })}\n`
+const json = ({ turn, output }: SettledTurn): string => {
+  const { id, sessionId, status, result, response, error } = turn
+  const written = { output: output.text, ...(output.truncated ? { outputTruncated: true } : {}) }
+  return `${JSON.stringify({ sessionId, turnId: id, status, result, response, error, ...written })}\n`
+}
 
 const failureOf = ({ status, error }: TurnView): string => {
   const reason =
     error === undefined ? "" : `: ${error.code}${error.message === undefined ? "" : `: ${error.message}`}`
-  return `${oneLine(`The Turn ended ${status}${reason}`)}\n`
+  return `${oneLine(`computerd: the Turn ended ${status}${reason}`)}\n`
 }
 
-export const answerOf = (turn: TurnView, form: "readable" | "json"): Answer => {
+export const answerOf = (settled: SettledTurn, form: "readable" | "json"): Answer => {
+  const { turn } = settled
   const completed = turn.status === "completed"
-  const out = form === "json" ? json(turn) : completed ? readable(turn) : ""
+  const out = form === "json" ? json(settled) : completed ? readable(turn) : ""
   return { out, error: completed ? "" : failureOf(turn), exitCode: completed ? 0 : 1 }
 }

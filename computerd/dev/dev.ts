@@ -10,12 +10,15 @@ import { ok, type Result } from "@computerd/protocol/errors"
 import { EnvironmentKey } from "@computerd/protocol/ids"
 import type { DevCommand } from "../arguments/command.ts"
 import { embedControlPlane } from "../embedded.ts"
+import { aborted, endAtOnce, hearOfComputers } from "../end-at-once.ts"
 import { failureLine } from "../failure.ts"
-import { type Interrupt, interruptedExitCode } from "../interrupt.ts"
+import { endingLine, type Interrupt, interruptedExitCode } from "../interrupt.ts"
 import { writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
 import { answerOf } from "./answer.ts"
-import { killEverything } from "./kill.ts"
+import { createNotices, type Notices } from "./notices.ts"
+import { showConsole } from "./output/console.ts"
+import { showTurns, type TurnOutput } from "./output/turns.ts"
 import { openStateDirectory } from "./state.ts"
 import type { TurnView } from "./view/fleet.ts"
 import { showWork } from "./view/show.ts"
@@ -32,6 +35,10 @@ export interface DevDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
+interface Work extends DevDeps {
+  readonly notices: Notices
+}
+
 const exitFailure = 1
 const environment = EnvironmentKey.parse("default")
 
@@ -46,30 +53,44 @@ const start = (controlPlane: ControlPlane, command: DevCommand) =>
 const publish = async (
   controlPlane: ControlPlane,
   { program, variables }: DevCommand,
-  deps: DevDeps,
+  { interrupt: { stop }, notices }: Work,
 ): Promise<Result<void>> => {
-  const { stop } = deps.interrupt
-  await writeOut(deps.err, `Publishing ${oneLine(program)}\n`)
+  await notices.say(`Publishing ${oneLine(program)}`)
   const published = await controlPlane.publish(program, { variables, signal: stop })
   stop.throwIfAborted()
   if (!published.ok) return published
-  for (const notice of published.value.notices) await writeOut(deps.err, `computerd: ${oneLine(notice)}\n`)
+  for (const notice of published.value.notices) await notices.say(`computerd: ${oneLine(notice)}`)
   return ok(undefined)
+}
+
+interface FirstTurn {
+  readonly turn: TurnView
+  readonly output: TurnOutput
 }
 
 const runFirstTurn = async (
   controlPlane: ControlPlane,
   command: DevCommand,
-  deps: DevDeps,
-): Promise<Result<TurnView>> => {
-  const { ports, interrupt } = deps
-  const view = showWork(controlPlane, deps)
+  work: Work,
+): Promise<Result<FirstTurn>> => {
+  const { ports, interrupt } = work
+  const view = showWork(controlPlane, { ...work, interrupted: () => interrupt.first() !== undefined })
+  const turns = showTurns(controlPlane, view)
+  const closers = [
+    work.notices.through(view),
+    turns.close,
+    showConsole(controlPlane, view, { stateDirectory: controlPlane.stateDirectory, ports }),
+    view.close,
+  ]
   try {
     const started = start(controlPlane, command)
     if (!started.ok) return started
-    return await waitForTurn(controlPlane, started.value, { ports, signal: interrupt.stop })
+    turns.keep(started.value.turnId)
+    const { unenforced } = command
+    const turn = await waitForTurn(controlPlane, started.value, { ports, unenforced, signal: interrupt.stop })
+    return turn.ok ? ok({ turn: turn.value, output: turns.kept() }) : turn
   } finally {
-    view.close()
+    for (const close of closers) close()
   }
 }
 
@@ -77,15 +98,16 @@ const runFirstTurn = async (
 const runProgram = async (
   controlPlane: ControlPlane,
   command: DevCommand,
-  deps: DevDeps,
+  work: Work,
 ): Promise<Result<number>> => {
-  const published = await publish(controlPlane, command, deps)
+  const published = await publish(controlPlane, command, work)
   if (!published.ok) return published
-  const turn = await runFirstTurn(controlPlane, command, deps)
-  if (!turn.ok) return turn
-  const answer = answerOf(turn.value, command.json ? "json" : "readable")
-  await writeOut(deps.err, answer.error)
-  await writeOut(deps.out, answer.out)
+  const first = await runFirstTurn(controlPlane, command, work)
+  if (!first.ok) return first
+  const { turn, output } = first.value
+  const answer = answerOf({ turn, output }, command.json ? "json" : "readable")
+  await writeOut(work.err, answer.error)
+  await writeOut(work.out, answer.out)
   return ok(answer.exitCode)
 }
 
@@ -96,7 +118,7 @@ const report = async (result: Result<number>, deps: DevDeps): Promise<number> =>
 }
 
 /** Closes what it opened, also when a signal comes in the middle (D1). */
-const runWith = async (controlPlane: ControlPlane, command: DevCommand, deps: DevDeps): Promise<number> => {
+const runWith = async (controlPlane: ControlPlane, command: DevCommand, deps: Work): Promise<number> => {
   let exitCode = exitFailure
   try {
     exitCode = await report(await runProgram(controlPlane, command, deps), deps)
@@ -118,7 +140,7 @@ interface Running {
   readonly computers: ReadonlySet<string>
 }
 
-const begin = (stateDirectory: string, command: DevCommand, deps: DevDeps): Running => {
+const begin = (stateDirectory: string, command: DevCommand, deps: Work): Running => {
   const computers = new Set<string>()
   const run = async (): Promise<number> => {
     const controlPlane = await embedControlPlane({
@@ -131,40 +153,27 @@ const begin = (stateDirectory: string, command: DevCommand, deps: DevDeps): Runn
       journal: silentJournal,
     })
     if (!controlPlane.ok) return report(controlPlane, deps)
-    for (const { id } of controlPlane.value.snapshot().computers) computers.add(id)
-    controlPlane.value.onEvent((event) => {
-      if (event.type === "computer_changed") computers.add(event.computerId)
-    })
+    hearOfComputers(controlPlane.value, computers)
     return runWith(controlPlane.value, command, deps)
   }
   return { exitCode: run(), computers }
 }
 
-const aborted = (signal: AbortSignal): Promise<"killed"> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve("killed"), { once: true }))
-
-/** With every process dead an orderly close has little left to do. */
-const closeAfterKillMs = 2_000
-
-const endAtOnce = async ({ exitCode, computers }: Running, deps: DevDeps): Promise<void> => {
-  await killEverything(computers, deps.ports)
-  const late = new Promise<void>((resolve) => deps.ports.after(closeAfterKillMs, resolve))
-  await Promise.race([exitCode.catch(() => undefined), late])
-  // What was being started in that moment.
-  const left = await killEverything(computers, deps.ports)
-  if (left.length > 0) await writeOut(deps.err, `computerd: still running: ${left.join(", ")}\n`)
-}
-
 export const runDev = async (command: DevCommand, deps: DevDeps): Promise<number> => {
   const state = await openStateDirectory(command.state)
   if (!state.ok) return report(state, deps)
+  const { path: stateDirectory, release } = state.value
+  const { interrupt, err } = deps
+  const notices = createNotices(err)
+  // Before whatever else the signal ends, and so above the last frame.
+  interrupt.stop.addEventListener("abort", () => void notices.say(endingLine(interrupt)), { once: true })
   try {
-    const running = begin(state.value.path, command, deps)
-    const outcome = await Promise.race([running.exitCode, aborted(deps.interrupt.kill)])
-    if (outcome !== "killed") return outcome
-    await endAtOnce(running, deps)
-    return interruptedExitCode(deps.interrupt.first() ?? "SIGINT")
+    const { exitCode, computers } = begin(stateDirectory, command, { ...deps, notices })
+    const outcome = await Promise.race([exitCode, aborted(interrupt.kill)])
+    if (outcome !== "aborted") return outcome
+    await endAtOnce(exitCode, { computers, stateDirectory }, deps)
+    return interruptedExitCode(interrupt.first() ?? "SIGINT")
   } finally {
-    await state.value.release()
+    await release()
   }
 }

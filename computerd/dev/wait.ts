@@ -1,9 +1,10 @@
 /** Waits for the first Turn, as long as it takes, unless it cannot run: then nobody is there to help it. */
 import type { ControlPlane } from "@computerd/control-plane/control-plane"
+import { pendingReason } from "@computerd/control-plane/drivers/local/honour"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId, TurnId } from "@computerd/protocol/ids"
 import type { Ports } from "../ports.ts"
-import type { FleetSnapshot, TurnView } from "./view/fleet.ts"
+import type { ComputerRow, FleetSnapshot, TurnView } from "./view/fleet.ts"
 
 /** One wait; in between it looks at the Session and its Computer. */
 const waitMs = 500
@@ -24,18 +25,32 @@ const whyHeld = ({ sessions }: FleetSnapshot, { sessionId, turnId }: Started): s
   return hold === undefined ? undefined : (hold.reason ?? "its process was lost")
 }
 
-const whyUnavailable = ({ computers, sessions }: FleetSnapshot, sessionId: SessionId): string | undefined => {
+const computerOf = (
+  { computers, sessions }: FleetSnapshot,
+  sessionId: SessionId,
+): ComputerRow | undefined => {
   const session = sessions.find(({ id }) => id === sessionId)
-  const computer = computers.find(({ id }) => id === session?.computerId)
-  return computer?.residency === "unavailable" ? (computer.error ?? "for no known reason") : undefined
+  return computers.find(({ id }) => id === session?.computerId)
+}
+
+const whyUnavailable = (computer: ComputerRow | undefined): string | undefined =>
+  computer?.residency === "unavailable" ? (computer.error ?? "for no known reason") : undefined
+
+export interface WaitDeps {
+  readonly ports: Pick<Ports, "now">
+  readonly unenforced: boolean
+  readonly signal: AbortSignal
 }
 
 /** Rejects when `signal` aborts. */
 export const waitForTurn = async (
   controlPlane: Pick<ControlPlane, "waitTurn" | "snapshot">,
   started: Started,
-  { ports, signal }: { readonly ports: Pick<Ports, "now">; readonly signal: AbortSignal },
+  { ports, unenforced, signal }: WaitDeps,
 ): Promise<Result<TurnView>> => {
+  const own = computerOf(controlPlane.snapshot(), started.sessionId)
+  const never = own && pendingReason(own.manifest, unenforced)
+  if (never !== undefined) return fail("template_unsupported", never)
   let since: number | undefined
   for (;;) {
     const turn = await controlPlane.waitTurn(started.sessionId, started.turnId, waitMs, signal)
@@ -43,8 +58,8 @@ export const waitForTurn = async (
     if (turn !== "timeout") return ok(turn)
     const snapshot = controlPlane.snapshot()
     const held = whyHeld(snapshot, started)
-    if (held !== undefined) return fail("process_lost", `the Session is held for recovery: ${held}`)
-    const reason = whyUnavailable(snapshot, started.sessionId)
+    if (held !== undefined) return fail("session_held", `the Session is held for recovery: ${held}`)
+    const reason = whyUnavailable(computerOf(snapshot, started.sessionId))
     since = reason === undefined ? undefined : (since ?? ports.now())
     if (reason !== undefined && since !== undefined && ports.now() - since >= unavailableMaxMs)
       return fail("internal", `the Session has no Computer to run on: ${reason}`)

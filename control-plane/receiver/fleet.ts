@@ -89,6 +89,8 @@ export interface SessionView {
   readonly holds: readonly HoldView[]
   readonly turns: readonly TurnView[]
   readonly createdAtMs: number
+  /** `null` while it has something to do, a hold of its own, or an end. */
+  readonly idleSinceMs: number | null
   readonly closedAtMs: number | null
 }
 

@@ -114,6 +114,7 @@ const sessionView = (store: Store, draft: Draft, session: Session): SessionView 
       turnView(store, turn, head === undefined ? null : waitingFor(turn, { holds, computer, head })),
     ),
     createdAtMs: session.createdAt,
+    idleSinceMs: session.idleSince,
     closedAtMs: session.closedAt,
   }
 }

@@ -8,7 +8,7 @@ import { failure } from "@computerd/protocol/errors"
 import { exitText } from "@computerd/protocol/exit"
 import type { LinkEvent } from "@computerd/protocol/link"
 import type { Draft } from "./draft.ts"
-import { isSettled, type Session, type Turn } from "./entities.ts"
+import type { Session, Turn } from "./entities.ts"
 import type { Given } from "./given.ts"
 import { effectiveHolds } from "./holds.ts"
 import { loseProcess } from "./loss.ts"
@@ -76,9 +76,9 @@ const started = (draft: Draft, session: Session, event: Event<"turn_started">, g
 
 const settled = (draft: Draft, session: Session, event: Event<"turn_settled">, given: Given): Ignored => {
   const turn = turnOf(draft, session, event)
-  if (turn === undefined || isSettled(turn)) return "the Turn has settled before"
+  if (turn === undefined) return "the Turn is unknown"
   if (event.generation !== session.generation) return "another generation is current"
-  settle(draft, turn, event.outcome, given)
+  if (!settle(draft, turn, event.outcome, given)) return "the Turn has settled before"
   if (session.losses > 0) draft.putSession({ ...session, losses: 0 })
   return undefined
 }

@@ -42,13 +42,22 @@ export interface PendingCall {
   readonly http: { readonly signal: AbortSignal }
 }
 
-const unknownOutcome = "its outcome is unknown; repeat it with the same idempotencyKey"
+/** Only a call that may have changed something has a key to be repeated with; the other schemas refuse one. */
+const repetition = ({ tool }: Asked): string =>
+  tool.mutating
+    ? "the outcome is unknown; repeat the same call with the same idempotencyKey"
+    : "nothing was changed; repeat the same call"
 
 const endings = {
-  tool_deadline: `the call took too long and ${unknownOutcome}`,
-  exited: `this Session process has ended and ${unknownOutcome} from its next process`,
-  shutting_down: `this Session process is ending and ${unknownOutcome} from its next process`,
-} as const satisfies Readonly<Partial<Record<End, string>>>
+  tool_deadline: { what: "the call took too long", where: "" },
+  exited: { what: "this Session process has ended", where: " from its next process" },
+  shutting_down: { what: "this Session process is ending", where: " from its next process" },
+} as const satisfies Readonly<Partial<Record<End, { readonly what: string; readonly where: string }>>>
+
+const ended = (asked: Asked, end: keyof typeof endings): Failure => {
+  const { what, where } = endings[end]
+  return failure("admission_unavailable", `${what}; ${repetition(asked)}${where}`)
+}
 
 const refused = ({ id, era }: Asked, error: Failure): Response =>
   jsonResponse(rpcResult(id, toolFailure(era, error)))
@@ -91,7 +100,7 @@ class RunningCall implements ToolCall, OpenCall {
       case "dropped":
         return unreadResponse()
       default:
-        return refused(this.#asked, failure("admission_unavailable", endings[end]))
+        return refused(this.#asked, ended(this.#asked, end))
     }
   }
 }
@@ -133,9 +142,8 @@ export const startCall = (deps: CallDeps, pending: PendingCall): void => {
     (value) => open.answer(answered(asked, value)),
     (error: unknown) => {
       deps.fault(error)
-      open.answer(
-        refused(asked, failure("internal", `the call failed in the supervisor and ${unknownOutcome}`)),
-      )
+      const message = `the call failed in the supervisor; ${repetition(asked)}`
+      open.answer(refused(asked, failure("internal", message)))
     },
   )
 }

@@ -62,10 +62,14 @@ const addressRefusal = (request: GateRequest, names: OwnNames): HttpRefusalClass
 }
 
 const usualAccept = "application/json, text/event-stream"
-const jsonRange = /(?:^|,)\s*(?:application\/json|application\/\*|\*\/\*)\s*(?:;|,|$)/i
+const jsonRange = /^\s*(?:application\/json|application\/\*|\*\/\*)\s*(?:;|$)/i
+/** A weight of nothing is a refusal. */
+const refusedRange = /;\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/i
 
 const accepts = (accept: string | null): boolean =>
-  accept === null || accept === usualAccept || jsonRange.test(accept)
+  accept === null ||
+  accept === usualAccept ||
+  accept.split(",").some((range) => jsonRange.test(range) && !refusedRange.test(range))
 
 const jsonType = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i
 

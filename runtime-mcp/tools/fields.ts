@@ -6,7 +6,7 @@ import { z } from "zod"
 
 export const sessionId = SessionId.describe("Session id, as a tool returned it.")
 export const turnId = TurnId.describe("Id of a Turn of that Session.")
-export const holdId = HoldId.describe("The `id` of exactly one hold, as inspect_session shows it.")
+export const holdId = HoldId.describe("The `id` of exactly one hold, as it was shown or returned.")
 export const computerId = ComputerId.describe(
   "Leave out for a fresh Computer. Given, it must be this Session's own Computer and the connection must allow that.",
 )

@@ -8,7 +8,7 @@ export const listAgents = tool({
   name: "list_agents",
   title: "List Agents",
   description:
-    "The Agents that this connection may target with spawn or start, all from this Session's own Deployment, 50 a page.",
+    "The Agents for which this connection may create Sessions, all from this Session's own Deployment, 50 a page.",
   input: z.strictObject({
     operation: CreationOperation.describe("Which way of creating work you have in mind."),
     cursor: cursor.optional(),

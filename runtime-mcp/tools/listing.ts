@@ -26,10 +26,21 @@ const inputSchema = (tool: Tool): z.core.JSONSchema.BaseSchema => {
   return rest
 }
 
-export const listedTool = (tool: Tool): ListedTool => ({
+const list = (tool: Tool): ListedTool => ({
   name: tool.name,
   title: tool.title,
   description: tool.description,
   inputSchema: inputSchema(tool),
   annotations: tool.annotations,
 })
+
+const listed = new WeakMap<Tool, ListedTool>()
+
+/** Made at most once: a schema costs more than all else in a scope's first request, and all scopes share it. */
+export const listedTool = (tool: Tool): ListedTool => {
+  const known = listed.get(tool)
+  if (known !== undefined) return known
+  const made = list(tool)
+  listed.set(tool, made)
+  return made
+}

@@ -12,8 +12,12 @@ export type AskedPolicy = { readonly given: false } | { readonly given: true; re
 
 export type Connect = (policy: AskedPolicy) => Promise<McpConnection>
 
-const policyError = (message: string): HelmrError =>
-  new HelmrError(failure("invalid_runtime_mcp_policy", message))
+const policyError = (message: string, path = ""): HelmrError =>
+  new HelmrError({
+    ...failure("invalid_runtime_mcp_policy", message),
+    // The supervisor calls the policy as a whole by this name.
+    field: path === "" ? "policy" : path,
+  })
 
 const askedPolicy = (policy: unknown): AskedPolicy => {
   if (policy === undefined) return { given: false }
@@ -22,7 +26,7 @@ const askedPolicy = (policy: unknown): AskedPolicy => {
     case "ok":
       return { given: true, value: strict.value }
     case "not_json":
-      throw policyError(`A policy is plain data; this one holds ${notJsonText(strict)}.`)
+      throw policyError(`A policy is plain data; this one holds ${notJsonText(strict)}.`, strict.path)
     case "too_large":
       throw policyError(`A policy takes at most ${strict.maxBytes} bytes of JSON.`)
     default:

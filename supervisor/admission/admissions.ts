@@ -78,7 +78,7 @@ export class Admissions implements LinkRequests {
   }
 
   receipt(requestId: RequestId, answer: AdmissionAnswer | undefined): void {
-    this.#reconciliation.receipt(requestId, answer)
+    this.#record("reconciliation", () => this.#reconciliation.receipt(requestId, answer))
   }
 
   /** Answers everybody; nothing is sent afterwards. */

@@ -15,6 +15,7 @@ const askedAtOnce = 32
 export interface Reconciliation {
   readonly attached: () => void
   readonly lost: () => void
+  /** Throws when the store cannot take the outcome: the admission is asked for again after the next attachment. */
   readonly receipt: (requestId: RequestId, answer: AdmissionAnswer | undefined) => void
 }
 

@@ -34,6 +34,11 @@ const isHarmless = ({ path, type, linkpath }: Entry): boolean => {
   }
 }
 
+const executableBit = 0o100
+
+const ownerMode = ({ type, mode }: { readonly type: string; readonly mode?: number }): number =>
+  type === "Directory" || ((mode ?? 0) & executableBit) !== 0 ? 0o700 : 0o600
+
 /** Answers with the path of the entry file. */
 export const unpack = async (archive: string, directory: string): Promise<Result<string>> => {
   let refused: string | undefined
@@ -43,6 +48,9 @@ export const unpack = async (archive: string, directory: string): Promise<Result
       cwd: directory,
       strict: true,
       preserveOwner: false,
+      onReadEntry: (entry) => {
+        entry.mode = ownerMode(entry)
+      },
       filter: (path, entry) => {
         const linkpath =
           "linkpath" in entry && typeof entry.linkpath === "string" ? entry.linkpath : undefined

@@ -58,14 +58,14 @@ export class Descriptors {
   async connect(process: ProcessIdentity, policy: AskedPolicy): Promise<Result<McpConnection>> {
     const before = this.#authority(process)
     if (!before.ok) return before
+    // Judged first: what no lease would mend is not worth waiting for one.
+    const scope = requestedScope(policy, before.value.maximum, before.value.manifestAgents)
+    if (!scope.ok) return scope
     if (!(await this.#deps.lease.held(getterLeaseWaitMs)))
       return unavailable("this Computer has no lease at present")
     // The process may have ended while the lease was awaited; from here to the answer nothing waits.
     const authority = this.#authority(process)
     if (!authority.ok) return authority
-    const { maximum, manifestAgents } = authority.value
-    const scope = requestedScope(policy, maximum, manifestAgents)
-    if (!scope.ok) return scope
     const listener = this.#retain(process, authority.value, scope.value)
     return listener.ok ? ok(listener.value.connection(scopeDigest(scope.value))) : listener
   }

@@ -71,6 +71,7 @@ const session = (n: number, turns: readonly TurnView[]): SessionView => ({
   holds: [],
   turns,
   createdAtMs: n,
+  idleSinceMs: null,
   closedAtMs: null,
 })
 
@@ -84,7 +85,7 @@ const fleet = (count: number, status: (n: number) => Partial<TurnView> = () => (
 }
 
 const frame = (snapshot: FleetSnapshot, columns = 100, rows = 24) =>
-  treeFrame({ snapshot, startedAtMs: 0, screen: { columns, rows } })
+  treeFrame({ snapshot, startedAtMs: 0, screen: { columns, rows }, interrupted: false })
 
 test("the tree shows Computers, their Sessions and their Turns with state and elapsed time", () => {
   expect(frame(fleet(1))).toEqual([
@@ -150,10 +151,10 @@ test("the live view erases what it drew, also after the terminal became narrower
       return () => undefined
     },
   }
-  const view = createLiveView({ snapshot: () => fleet(1) }, terminal, {
-    now: () => 0,
-    every: () => () => undefined,
-  })
+  let ended = false
+  const ports = { now: () => 0, every: () => () => undefined }
+  const deps = { ports, interrupted: () => ended }
+  const view = createLiveView({ snapshot: () => fleet(1) }, terminal, deps)
   text = ""
   columns = 30
   resized()
@@ -162,7 +163,13 @@ test("the live view erases what it drew, also after the terminal became narrower
   text = ""
   view.note("hello\u0007")
   expect(text).toStartWith("\r\u001b[4A\u001b[0Jhello\n")
+  text = ""
+  for (let n = 1; n <= 50; n += 1) view.output("worker", `line ${n}`)
+  expect(text).toBe("")
+  ended = true
   view.close()
+  expect(text).toContain("\nworker | line 40\n… 10 lines of output not shown\ninterrupted · 1 Computer")
+  expect(text).not.toContain("line 41")
   expect(text).toEndWith("\u001b[?25h\n")
 })
 
@@ -189,20 +196,23 @@ test("durations, ids and foreign text are short and harmless", () => {
 })
 
 test("a response is printed as it is, a result as JSON, a failure as code and message", () => {
+  const output = { text: "wrote\n", truncated: false }
+  const answer = (settled: TurnView, form: "readable" | "json") => answerOf({ turn: settled, output }, form)
   const completed = { status: "completed", settledAtMs: 3_000 } as const
   const responded = turn(1, { ...completed, result: 1, response: [{ type: "text", text: "# Hi" }] })
-  expect(answerOf(responded, "readable")).toEqual({ out: "# Hi\n", error: "", exitCode: 0 })
-  expect(answerOf(turn(1, { ...completed, result: { a: 1 } }), "readable").out).toBe('{\n  "a": 1\n}\n')
+  expect(answer(responded, "readable")).toEqual({ out: "# Hi\n", error: "", exitCode: 0 })
+  expect(answer(turn(1, { ...completed, result: { a: 1 } }), "readable").out).toBe('{\n  "a": 1\n}\n')
   const failed = turn(1, { status: "failed", error: { code: "handler_failed", message: "boom" } })
-  expect(answerOf(failed, "readable")).toEqual({
+  expect(answer(failed, "readable")).toEqual({
     out: "",
-    error: "The Turn ended failed: handler_failed: boom\n",
+    error: "computerd: the Turn ended failed: handler_failed: boom\n",
     exitCode: 1,
   })
-  expect(JSON.parse(answerOf(failed, "json").out)).toEqual({
+  expect(JSON.parse(answer(failed, "json").out)).toEqual({
     sessionId: failed.sessionId,
     turnId: failed.id,
     status: "failed",
     error: { code: "handler_failed", message: "boom" },
+    output: "wrote\n",
   })
 })

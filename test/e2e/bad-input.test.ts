@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
+import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { type Fixture, fixture } from "../examples/fixture.ts"
@@ -29,7 +30,15 @@ const dev = (directory: string) => place.run(computerd, "dev", directory, "--age
 
 /** What is said beside events and notices. */
 const said = (err: string): readonly string[] =>
-  err.split("\n").filter((line) => line !== "" && !/^\d+\.\ds |^Publishing |are not limits here$/.test(line))
+  err
+    .split("\n")
+    .filter(
+      (line) =>
+        line !== "" &&
+        !/^\d+\.\ds |^Publishing |^computerd: .*are not limits here$|^computerd: the local driver cannot/.test(
+          line,
+        ),
+    )
 
 const programs: Readonly<Record<string, readonly [body: string, message: RegExp]>> = {
   "no Agents": ["export const x = 1", /^computerd: invalid_program: agents is empty/],
@@ -51,15 +60,20 @@ export const a = agent({ id: "a", template: box, turn: () => x })`,
   ],
   "a throwing init": [
     `export const a = agent({ id: "a", template: box, init() { throw new Error("no luck") }, turn: () => 1 })`,
-    /^computerd: process_lost: .*init failed: no luck/,
+    /^computerd: session_held: .*init failed: no luck/,
+  ],
+  "a Template that is not honoured here": [
+    `const shut = template({ id: "shut", image: image("shut"), resources: { cpu: 1, memory: "1GiB" }, network: { blockAll: true } })
+export const a = agent({ id: "a", template: shut, turn: () => 1 })`,
+    /^computerd: template_unsupported: .*the network of Template shut; .*--unenforced/,
   ],
   "a throwing turn": [
     `export const a = agent({ id: "a", template: box, turn() { throw new Error("no luck") } })`,
-    /^The Turn ended failed: handler_failed: no luck$/,
+    /^computerd: the Turn ended failed: handler_failed: no luck$/,
   ],
   "a result that JSON cannot hold": [
     `export const a = agent({ id: "a", template: box, turn: () => ({ n: 1n }) as never })`,
-    /^The Turn ended failed: result_not_json: /,
+    /^computerd: the Turn ended failed: result_not_json: /,
   ],
 }
 
@@ -144,6 +158,7 @@ test(
     busy.close()
     expect(refused.exitCode).toBe(1)
     expect(refused.err).toContain(`${port}`)
+    expect(existsSync(join(state, "control-plane.pid"))).toBe(false)
 
     const first = controlPlane()
     await first.line(/listening/)
@@ -152,6 +167,7 @@ test(
     expect(second.err).toMatch(new RegExp(`already_running: .*pid ${first.pid}`))
     first.signal("SIGTERM")
     const { exitCode, out } = await first.done
+    expect(existsSync(join(state, "control-plane.pid"))).toBe(false)
     expect({ exitCode, out }).toMatchObject({
       exitCode: 0,
       out: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\n$/),

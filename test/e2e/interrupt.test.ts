@@ -59,6 +59,25 @@ test(
 )
 
 test(
+  "when what started the command dies without a word to it, everything ends in order",
+  async () => {
+    // As a package runner and the shells below it do.
+    const launcher = `await Bun.spawn([process.execPath, ${JSON.stringify(startAudit)}, ${JSON.stringify(repo.path)}],
+      { stdout: "inherit", stderr: "inherit" }).exited`
+    const run = place.run("-e", launcher)
+    await run.line(/Session ses_\S+ auditor: process ready/)
+    run.signal("SIGKILL")
+    const { err } = await run.done
+    expect(err).toContain("computerd: ending; interrupt again to end at once\n")
+    await eventually("the end of every process", async () =>
+      (await place.processes()).length === 0 ? true : undefined,
+    )
+    expect(await place.files()).toEqual([])
+  },
+  patience,
+)
+
+test(
   "when the command is killed, its Computers end by themselves",
   async () => {
     const run = place.run(startAudit, repo.path)

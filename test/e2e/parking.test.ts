@@ -161,7 +161,7 @@ test("PK4 a control plane that was killed finds its parked Computer parked, and 
     const answer = await client.call("enqueue", call).catch(() => undefined)
     return answer === undefined || answer.isError ? undefined : (JSON.parse(answer.text) as typeof first)
   })
-  const turn = await value(after.client.turn(woken.sessionId, woken.turnId, 15_000))
+  const turn = await value(after.client.turn(woken.sessionId, woken.turnId, 30_000))
   expect(turn).toMatchObject({
     status: "completed",
     result: { isError: false, isSameHeader: true, pid: inits(first.computerId)[0]!.pid },

@@ -13,6 +13,7 @@ import {
   type LinkDownFrame,
   type LinkEvent,
   type LinkUpFrame,
+  linkParkedCode,
   linkPath,
   linkProtocol,
 } from "@computerd/protocol/link"
@@ -26,6 +27,8 @@ export interface FakeConnection {
   readonly sendText: (text: string) => void
   /** Without a close handshake, as a broken network does. */
   readonly cut: () => void
+  /** As for a Computer that is parked. */
+  readonly park: () => void
 }
 
 /** `handled`: the test has dealt with the frame. */
@@ -254,6 +257,7 @@ export class FakeControlPlane {
         socket.send(text)
       },
       cut: () => socket.terminate(),
+      park: () => socket.close(linkParkedCode, "parked"),
     })
     for (const check of [...this.#waiting]) check()
   }

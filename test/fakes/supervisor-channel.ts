@@ -16,7 +16,7 @@ import type { Server, ServerWebSocket } from "bun"
 
 export type Up<Type extends ChannelUp["type"]> = Extract<ChannelUp, { type: Type }>
 
-const waitMs = 10_000
+const waitMs = 60_000
 
 export interface FakeSupervisorOptions {
   readonly secret: string

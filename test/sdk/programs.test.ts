@@ -61,7 +61,7 @@ test("R176 R177 the delegating program spawns, waits over timeouts and returns t
       expect(wait).toMatchObject({ tool: "wait_turn", arguments: { sessionId, turnId, timeoutMs: 30_000 } })
   }
   expect(host.supervisor.of("mcp_connection")).toHaveLength(1)
-}, 20_000)
+}, 60_000)
 
 const narrowed: Scope = {
   kind: "finite",
@@ -90,7 +90,7 @@ test("R234 R235 a native client gets the narrowed connection spread into its con
   expect(tools).toContain("inspect_session")
   expect(tools).not.toContain("inspect_turn")
   expect(tools).not.toContain("wait_turn")
-}, 20_000)
+}, 60_000)
 
 test("a native client is stopped by the Turn's cancel listener, and the Turn is interrupted, not failed", async () => {
   const listener = listen(undefined, { [token]: narrowed })
@@ -100,7 +100,7 @@ test("a native client is stopped by the Turn's cancel listener, and the Turn is 
   await host.supervisor.next("turn_started")
   host.supervisor.send({ type: "cancel_turn", turnId, status: "interrupted" })
   expect((await host.settled(turnId)).status).toBe("interrupted")
-}, 20_000)
+}, 60_000)
 
 test("R237 an Agent with an empty maximum writes, responds, asks and settles without a connection", async () => {
   const host = await file(join(programs, "without-mcp.ts"), { agent: "quiet" })

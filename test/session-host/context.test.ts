@@ -191,6 +191,28 @@ test.each([
   expect(host.supervisor.of("mcp_connection")).toEqual([])
 })
 
+test("R225 a policy that is refused before it leaves names its field, as one that the supervisor refuses does", async () => {
+  const host = await worker(
+    `turn: async (_turn, ctx) => {
+      const policies: unknown[] = [
+        { allow: [undefined] },
+        { allow: [{ operation: "enqueue", agents: new Set(["a"]) }] },
+        { allow: [{ operation: "enqueue", agents: [() => "a"] }] },
+        new Map([["allow", []]]),
+        { allow: ["${"a".repeat(10)}".repeat(${policyMaxBytes / 10})] },
+      ]
+      const refused = (policy: unknown) =>
+        ctx.mcp.getConnectionOptions(policy as never).then(() => "ok", (error) => [error.code, error.field])
+      return Promise.all(policies.map(refused))
+    }`,
+  )
+  const fields = ["allow[0]", "allow[0].agents", "allow[0].agents[0]", "policy", "policy"]
+  expect(await host.run()).toEqual({
+    status: "completed",
+    result: fields.map((field) => ["invalid_runtime_mcp_policy", field]),
+  })
+})
+
 test("R23 once shutdown has begun the getter rejects, in an abort listener too", async () => {
   const host = await worker(
     `async turn(turn, ctx) {

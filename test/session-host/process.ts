@@ -177,7 +177,7 @@ export class HostProcess {
 
 export const within = async <Value>(promise: Promise<Value>, what: string): Promise<Value> => {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), 10_000)
+  const timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), 60_000)
   try {
     return await Promise.race([promise, late])
   } finally {

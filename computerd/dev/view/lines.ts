@@ -2,8 +2,8 @@
 import type { Ports } from "../../ports.ts"
 import type { Fleet } from "./fleet.ts"
 import { eventLine } from "./plain.ts"
-import { oneLine } from "./text.ts"
-import type { View } from "./view.ts"
+import { elapsed, oneLine } from "./text.ts"
+import { outputLine, type View } from "./view.ts"
 
 export const createLineView = (
   fleet: Pick<Fleet, "onEvent">,
@@ -16,6 +16,8 @@ export const createLineView = (
     if (line !== undefined) write(`${line}\n`)
   })
   return {
+    output: (source, line) =>
+      write(`${elapsed(ports.now() - startedAtMs)} ${oneLine(outputLine(source, line))}\n`),
     note: (line) => write(`${oneLine(line)}\n`),
     close: forget,
   }

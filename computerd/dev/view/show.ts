@@ -10,12 +10,13 @@ export interface ShowDeps {
   readonly ports: Ports
   readonly err: NodeJS.WriteStream
   readonly environment: Readonly<Record<string, string | undefined>>
+  readonly interrupted: () => boolean
 }
 
 /** A terminal that says it is dumb cannot move its cursor. */
 const canDraw = ({ err, environment }: ShowDeps): boolean => err.isTTY && environment["TERM"] !== "dumb"
 
 export const showWork = (fleet: Fleet, deps: ShowDeps): View => {
-  if (canDraw(deps)) return createLiveView(fleet, terminalOf(deps.err), deps.ports)
+  if (canDraw(deps)) return createLiveView(fleet, terminalOf(deps.err), deps)
   return createLineView(fleet, (text) => void deps.err.write(text), deps.ports)
 }

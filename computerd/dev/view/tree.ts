@@ -135,14 +135,17 @@ export interface TreeInput {
   readonly snapshot: FleetSnapshot
   readonly startedAtMs: number
   readonly screen: Screen
+  /** The work is being ended. */
+  readonly interrupted: boolean
 }
 
-export const treeFrame = ({ snapshot, startedAtMs, screen }: TreeInput): readonly string[] => {
+export const treeFrame = ({ snapshot, startedAtMs, screen, interrupted }: TreeInput): readonly string[] => {
   const all = groups(snapshot)
   const running = snapshot.sessions
     .flatMap((session) => session.turns)
     .filter((turn) => turn.status === "running")
   const head = [
+    ...(interrupted ? ["interrupted"] : []),
     counted(all.length, "Computer"),
     counted(snapshot.sessions.length, "Session"),
     `${counted(running.length, "Turn")} running`,

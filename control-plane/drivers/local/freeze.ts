@@ -23,7 +23,7 @@ export type Frozen =
   | { readonly kind: "running"; readonly pids: readonly number[] }
 
 /** Stopping takes milliseconds; a process in an uninterruptible wait stops when that ends. */
-const freezeMaxMs = 2_000
+const freezeMaxMs = 5_000
 const lookEveryMs = 5
 
 const pause = (ports: Pick<Ports, "after">): Promise<void> =>
@@ -46,8 +46,8 @@ const areFrozen = async (groups: readonly string[]): Promise<boolean> =>
 export const freeze = async (what: Freezable, ports: Pick<Ports, "now" | "after">): Promise<Frozen> => {
   const deadline = ports.now() + freezeMaxMs
   await signalProcess(what.supervisor, "SIGSTOP")
-  const groups = await groupsOf(what.id)
-  for (const group of groups) await setFrozen(group, true)
+  const groups: string[] = []
+  for (const group of await groupsOf(what.id)) if (await setFrozen(group, true)) groups.push(group)
   for (;;) {
     const members = await ungrouped(what, groups)
     const running = members.filter(({ isStopped }) => !isStopped)

@@ -43,12 +43,14 @@ export const groupsOf = async (computerId: ComputerId): Promise<readonly string[
     .map((name) => join(own, name))
 }
 
-/** Of the group and everything below it. */
-export const setFrozen = async (group: string, isFrozen: boolean): Promise<void> => {
-  await writeFile(join(group, "cgroup.freeze"), isFrozen ? "1" : "0").catch(() => undefined)
-}
+/** Of the group and everything below it. False: it is gone, or there is no freezer here. */
+export const setFrozen = (group: string, frozen: boolean): Promise<boolean> =>
+  writeFile(join(group, "cgroup.freeze"), frozen ? "1" : "0", { flag: "r+" }).then(
+    () => true,
+    () => false,
+  )
 
-/** A group that cannot be frozen never says so; one that is gone has nothing that runs. */
+/** One that is gone has nothing that runs. */
 export const isFrozen = async (group: string): Promise<boolean> => {
   const events = await read(join(group, "cgroup.events"))
   return events === "" || events.includes("frozen 1") || !events.includes("populated 1")

@@ -24,13 +24,17 @@ const unenforceable = (template: TemplateManifest): readonly string[] => [
   ...(isEmpty(template.secrets) ? [] : ["secrets"]),
 ]
 
+const named = (policies: readonly string[]): string => `the ${policies.join(" and ")}`
+/** `network` is one thing, `secrets` are several. */
+const isAre = (policies: readonly string[]): string => (policies.join() === "network" ? "is" : "are")
+
 /** Why no Computer can be made from this Template; `undefined` when one can. */
 export const pendingReason = (template: TemplateManifest, unenforced: boolean): string | undefined => {
   if (template.hasPrepare)
     return `Template ${template.id} has prepare, which the local driver does not run; its Computers wait for a driver that does`
   const policies = unenforceable(template)
   if (policies.length === 0 || unenforced) return undefined
-  return `the local driver cannot enforce ${policies.join(" and ")} of Template ${template.id}; run it with --unenforced to accept that`
+  return `the local driver cannot enforce ${named(policies)} of Template ${template.id}; run it with --unenforced to accept that`
 }
 
 const bases = (templates: readonly TemplateManifest[]): readonly string[] => [
@@ -54,7 +58,7 @@ const policyNotice = (template: TemplateManifest, unenforced: boolean): readonly
   const policies = unenforceable(template)
   return policies.length === 0
     ? []
-    : [`${policies.join(" and ")} of Template ${template.id} are not enforced, as asked`]
+    : [`${named(policies)} of Template ${template.id} ${isAre(policies)} not enforced, as asked`]
 }
 
 /** Said once, at publication: what the local driver leaves out of these Templates. */

@@ -8,6 +8,7 @@ import { type ProcessIdentity, readBootId } from "./identity.ts"
 
 export interface Member {
   readonly identity: ProcessIdentity
+  /** It does nothing more until it is continued. */
   readonly isStopped: boolean
 }
 
@@ -17,6 +18,18 @@ interface Seen extends Member {
 }
 
 const read = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "")
+
+/** Bit of SIGSTOP in the kernel's masks. */
+const stopBit = 1n << 18n
+
+/**
+ * A process that waits for its own fork to start another program cannot stop before that has; with the stop pending it
+ * will not come back before it is continued.
+ */
+const hasPendingStop = async (pid: number): Promise<boolean> => {
+  const mask = /^ShdPnd:\s*([0-9a-f]+)$/m.exec(await read(`/proc/${pid}/status`))?.[1]
+  return mask !== undefined && (BigInt(`0x${mask}`) & stopBit) !== 0n
+}
 
 /** The name, in parentheses, may hold anything; what follows it is fixed. `undefined`: gone, or a zombie. */
 const look = async (
@@ -29,7 +42,7 @@ const look = async (
   if (state === undefined || state === "Z" || state === "X" || startTime === undefined) return undefined
   return {
     identity: { pid, startTime, bootId },
-    isStopped: state === "T",
+    isStopped: state === "T" || (state === "D" && (await hasPendingStop(pid))),
     parent: Number(parent),
     isMarked: environment.split("\0").includes(marker),
   }

@@ -1,10 +1,11 @@
 /** A supervisor process, either started here or found living after a restart of the control plane. */
 import { closeSync, openSync } from "node:fs"
-import { open, stat } from "node:fs/promises"
+import { stat } from "node:fs/promises"
 import type { Environment } from "../../environment.ts"
 import type { Ports } from "../../ports.ts"
 import type { ComputerDirectory } from "./directory.ts"
 import { identityOf, isAlive, type ProcessIdentity, signalProcess } from "./identity.ts"
+import { lastWords } from "./last-words.ts"
 
 export interface Supervisor {
   readonly identity: ProcessIdentity
@@ -46,31 +47,6 @@ export interface SpawnRequest {
   readonly lifeline: boolean
 }
 
-const logTailBytes = 4096
-const saidMaxLength = 300
-
-/** The last thing that the supervisor wrote since `from`, on one line. */
-const lastSaid = async (log: string, from: number): Promise<string> => {
-  try {
-    const { size } = await stat(log)
-    const start = Math.max(from, size - logTailBytes)
-    if (size <= start) return ""
-    const file = await open(log, "r")
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - start), 0, size - start, start)
-      const lines = buffer
-        .toString("utf8", 0, bytesRead)
-        .split("\n")
-        .filter((line) => line.trim() !== "")
-      return (lines.at(-1) ?? "").slice(0, saidMaxLength).replace(/\p{Cc}/gu, " ")
-    } finally {
-      await file.close()
-    }
-  } catch {
-    return ""
-  }
-}
-
 const spawnChild = ({ command, directory, environment, lifeline }: SpawnRequest) => {
   const log = openSync(directory.log, "a", 0o600)
   try {
@@ -99,7 +75,8 @@ export const spawnSupervisor = async (request: SpawnRequest): Promise<Supervisor
   const ended = child.exited.then(async (code) => {
     const how =
       child.signalCode === null ? `exited with code ${code}` : `was ended by ${String(child.signalCode)}`
-    const said = await lastSaid(request.directory.log, from)
+    const end = child.signalCode === null ? "code" : "signal"
+    const said = await lastWords(request.directory.log, from, end)
     return said === "" ? `supervisor ${how}` : `supervisor ${how}: ${said}`
   })
   const identity = await identityOf(child.pid)

@@ -164,7 +164,7 @@ test("H1 what ran unenforced is ended by a control plane that enforces", async (
   await dead(supervisor)
   await until("the reason", async () => {
     const [now] = (await value(second.client.snapshot())).computers
-    return now?.error?.includes("cannot enforce network") ? true : undefined
+    return now?.error?.includes("cannot enforce the network") ? true : undefined
   })
 })
 

@@ -229,10 +229,10 @@ describe("what cannot be started", () => {
     await writeTree(source, { "index.ts": program({ template: "network: { blockAll: true }," }) })
     const plane = await rig.open()
     const { notices } = await publish(plane, source)
-    expect(notices.some((notice) => notice.includes("cannot enforce network"))).toBe(true)
+    expect(notices.some((notice) => notice.includes("cannot enforce the network"))).toBe(true)
     const turn = start(plane, "a")
     expect(await until("a reason", () => row(plane).error ?? undefined)).toContain(
-      "cannot enforce network of Template t",
+      "cannot enforce the network of Template t",
     )
     expect(plane.turn(turn.sessionId, turn.turnId)?.status).toBe("queued")
     expect(await readdir(join(rig.stateDirectory, "computers")).catch(() => [])).toEqual([])
@@ -240,7 +240,7 @@ describe("what cannot be started", () => {
     const open = await rig.open({ unenforced: true })
     expect((await settled(open, turn)).status).toBe("completed")
     const again = await publish(open, source)
-    expect(again.notices).toContain("network of Template t are not enforced, as asked")
+    expect(again.notices).toContain("the network of Template t is not enforced, as asked")
   })
 })
 

@@ -16,7 +16,7 @@ import { bun, describeCommand, fallbackModules, repository } from "../publicatio
 import { environment, freshKey, text } from "../rig.ts"
 
 export const programs = join(repository, "test/fixtures/programs")
-const waitMs = 15_000
+const waitMs = 60_000
 
 /** Waits for a fact, looking often; the bound is generous because machines are slow and facts are not. */
 export const until = async <Value>(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test"
 import { localNotices, pendingReason } from "@computerd/control-plane/drivers/local/honour"
+import { reasonOf } from "@computerd/control-plane/drivers/local/last-words"
 import { copyPlans } from "@computerd/control-plane/drivers/local/layout"
 import { chooseSlice, portSlices } from "@computerd/control-plane/drivers/local/port-slices"
 import { afterDeath, restartPolicy } from "@computerd/control-plane/drivers/local/restarts"
@@ -85,7 +86,7 @@ describe("what the local driver honours", () => {
 
   test("H1 R255 any other policy keeps the Template pending with the reason, unless policies may go unenforced", () => {
     for (const [changes, what] of closed) {
-      expect(pendingReason(template(changes), false)).toContain(`cannot enforce ${what} of Template t`)
+      expect(pendingReason(template(changes), false)).toContain(`cannot enforce the ${what} of Template t`)
       expect(pendingReason(template(changes), true)).toBeUndefined()
     }
   })
@@ -105,7 +106,7 @@ describe("what the local driver honours", () => {
     expect(notices.filter((notice) => notice.includes("node:24"))).toHaveLength(1)
     expect(notices.filter((notice) => notice.includes("not limits"))).toHaveLength(1)
     expect(notices).toContain("copy to /etc/x of Template a lies outside its workdir and is left out")
-    expect(notices.some((notice) => notice.includes("cannot enforce network of Template b"))).toBe(true)
+    expect(notices.some((notice) => notice.includes("cannot enforce the network of Template b"))).toBe(true)
   })
 })
 
@@ -190,4 +191,27 @@ test("DR1 DR2 a supervisor is started again at once, then after growing waits, t
   expect(afterDeath(many, day + 100)).toMatchObject({ do: "give_up" })
   for (const now of [0, 2 * day])
     expect(afterDeath(many, now)).toEqual({ do: "start", delayMs: 0, deaths: [now] })
+
+describe("why a supervisor ended", () => {
+  const info = '{"level":30,"time":"t","event":"daemon_stopped","message":"no reason"}'
+  const fault = '{"level":50,"time":"t","event":"unhandled_fault","message":"boom\\n  at x"}'
+  const refused = '{"level":50,"time":"t","event":"store_failed"}'
+
+  test("a plain line is the reason, whatever the log says around it", () => {
+    expect(reasonOf(`${info}\ncomputerd: internal: no luck\n${info}\n`, "code")).toBe(
+      "computerd: internal: no luck",
+    )
+  })
+
+  test("of the log only the message of an error counts, never its fields", () => {
+    expect(reasonOf(`${info}\n${fault}\n${info}\n`, "code")).toBe("boom   at x")
+    expect(reasonOf(`${info}\n${refused}\n`, "code")).toBe("")
+    expect(reasonOf('{"level":30,"broken', "code")).toBe("")
+    expect(reasonOf("", "code")).toBe("")
+  })
+
+  test("a signal is not explained by what was said before other things", () => {
+    expect(reasonOf(`warning: old\n${info}\n`, "signal")).toBe("")
+    expect(reasonOf(`${info}\npanic: out of memory\n`, "signal")).toBe("panic: out of memory")
+  })
 })

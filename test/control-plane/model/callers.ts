@@ -71,7 +71,8 @@ export const create = async (stage: Stage, { a, b, c }: Action): Promise<void> =
   if (stage.sessions().length > 400) return
   const caller = stage.caller(a)
   if (caller === undefined) return
-  const tool = b % 3 === 0 ? "start" : "spawn"
+  // The deepest caller goes on with its chain.
+  const tool = b % 3 === 0 || a % 8 === 4 ? "start" : "spawn"
   await perform(stage, caller, tool, creationArguments(stage, caller, b >> 2, c), c)
 }
 
@@ -126,6 +127,8 @@ export const call = async (stage: Stage, { a, b, c }: Action): Promise<void> => 
         "inspect_session",
         "inspect_turn",
         "list_sessions",
+        "list_sessions",
+        "list_sessions",
         "list_computers",
         "list_agents",
       ],
@@ -138,6 +141,32 @@ export const call = async (stage: Stage, { a, b, c }: Action): Promise<void> => 
     argumentsOf(stage, tool, { caller, target, b: b >> 3, c: c >> 4 }),
     c >> 3,
   )
+}
+
+/** An owner that is able to call controls a child of its own: messages, interrupts, releases, ends. */
+export const steer = async (stage: Stage, { a, b, c }: Action): Promise<void> => {
+  const pairs = stage.sessions().flatMap((child) => {
+    const parent = child.parent === null ? undefined : stage.world.sessions.get(child.parent)
+    const able = parent !== undefined && parent.generation > 0 && parent.status !== "closed"
+    return able && child.status !== "closed" && !stage.world.held(parent) ? [{ parent, child }] : []
+  })
+  const pair = pick(pairs, a)
+  if (pair === undefined) return
+  const held = stage.world.ownHolds(pair.child.id).length > 0
+  const running = stage.world.head(pair.child)?.status === "running"
+  const tools = held
+    ? ["resume_session", "resume_session", "resume_session", "cancel_session"]
+    : running
+      ? ["send_turn", "send_turn", "interrupt_turn", "interrupt_session", "close_session"]
+      : ["enqueue", "enqueue", "interrupt_session", "close_session"]
+  const tool = pick(tools, b) ?? "enqueue"
+  const args = argumentsOf(stage, tool, {
+    caller: pair.parent,
+    target: pair.child,
+    b: (b >> 3) | 1,
+    c: c >> 4,
+  })
+  await perform(stage, pair.parent, tool, args, c >> 3)
 }
 
 const turnOf = (stage: Stage, target: MSession | undefined, at: number): string => {
@@ -184,8 +213,16 @@ const argumentsOf = (
   }
 }
 
+/** The filters of the list that the cursor continues, whoever calls. */
+const asTheListOf = ([cursor, { list }]: readonly [string, { readonly list: string }]) => {
+  const [, , relation, statuses = ""] = list.split(" ")
+  return { relation, status: statuses.split(","), limit: 2, cursor }
+}
+
 const listArguments = (stage: Stage, b: number, c: number): Readonly<Record<string, unknown>> => {
-  const cursor = c % 3 === 0 ? pick([...stage.world.cursors.keys(), "forged~cursor"], b) : undefined
+  const made = c % 3 === 0 ? pick([...stage.world.cursors], b) : undefined
+  if (made?.[1].list.includes(" sessions ") && c % 2 === 0) return asTheListOf(made)
+  const cursor = c % 24 === 0 ? "forged~cursor" : made?.[0]
   return {
     relation: b % 2 === 0 ? "owned" : "requested",
     ...(b % 5 === 0 ? { status: pick([["open"], ["closed", "closing"], ["closing", "open"]], b) } : {}),

@@ -98,6 +98,7 @@ export const compareAll = (stage: Stage): void => {
     one.generation,
     one.computerId,
     one.parent,
+    one.idleSinceMs,
     one.holds.map((hold) => `${hold.id} ${hold.kind}`).sort(),
     one.turns.map((turn) => [turn.id, turn.sequence, turn.status, turn.error?.code ?? null]),
   ])
@@ -108,6 +109,7 @@ export const compareAll = (stage: Stage): void => {
     one.generation,
     one.computer,
     one.parent,
+    one.idleSince,
     stage.world
       .effective(one)
       .map((hold) => `${hold.id} ${hold.kind}`)

@@ -2,7 +2,7 @@
  * Runs one history: the same actions on the real receiver and on the model, every answer compared, and after each
  * action the whole of what both can show. Actions are plain numbers, so that fast-check can shrink them.
  */
-import { call, create, together, wait } from "./callers.ts"
+import { call, create, steer, together, wait } from "./callers.ts"
 import { bindHolds, compareAll, compareCommands, compareWait } from "./compare.ts"
 import { lose, remove, report } from "./drivers.ts"
 import { control, pass, redeploy, restart, start } from "./outside.ts"
@@ -32,9 +32,10 @@ const weights: readonly (readonly [Perform, number])[] = [
   [redeploy, 1],
   [stale, 1],
   [ask, 1],
-  [bringUp, 4],
+  [bringUp, 8],
   [create, 4],
   [call, 8],
+  [steer, 6],
   [together, 1],
   [wait, 2],
 ]

@@ -8,20 +8,21 @@ import { attach } from "./supervisors.ts"
 
 /** What an undisturbed Computer does for a Session: attach, start its process, start its Turn. */
 export const bringUp = (stage: Stage, { a, b, c }: Action): void => {
-  const session = pick(
-    stage.sessions().filter((one) => one.status !== "closed" && stage.world.head(one)?.status !== "running"),
-    a,
-  )
+  const waiting = stage
+    .sessions()
+    .filter((one) => one.status !== "closed" && stage.world.head(one)?.status !== "running")
+  const children = waiting.filter((one) => one.parent !== null && stage.world.head(one) !== undefined)
+  const session = a % 2 === 0 && children.length > 0 ? pick(children, a >> 1) : pick(waiting, a >> 1)
   if (session === undefined) return
   const at = [...stage.world.computers.keys()].indexOf(session.computer)
   const computer = stage.world.computer(session.computer)
   if (!computer.attached && computer.desired === "running") attach(stage, { kind: 0, a: at * 4, b: 1, c })
   for (let rest = 2; rest > 0 && session.process !== "ready"; rest -= 1) {
-    const waiting = stage
+    const unready = stage
       .sessions()
       .filter((one) => stage.links.has(one.computer) && one.status !== "closed" && one.process !== "ready")
-    if (!waiting.includes(session)) return
-    process(stage, { kind: 0, a: waiting.indexOf(session), b, c })
+    if (!unready.includes(session)) return
+    process(stage, { kind: 0, a: unready.indexOf(session), b, c })
   }
   const queued = stage
     .sessions()
@@ -95,7 +96,7 @@ export const startTurn = (stage: Stage, { a, b }: Action): void => {
 export const settle = (stage: Stage, { a, b }: Action): void => {
   const session = stage.onComputer(a, (one) => stage.world.head(one)?.status === "running")
   const turn =
-    session === undefined ? undefined : b % 8 === 0 ? pick(session.turns, b >> 3) : stage.world.head(session)
+    session === undefined ? undefined : b % 4 === 0 ? pick(session.turns, b >> 3) : stage.world.head(session)
   if (session === undefined || turn === undefined) return
   const status = turn.stop !== null && b % 3 !== 0 ? turn.stop : b % 2 === 0 ? "completed" : "failed"
   const errorCode = status === "completed" ? null : status === "failed" ? "handler_failed" : status

@@ -23,8 +23,8 @@ export interface HistoryOptions {
 
 const limitsOf = (env: string) =>
   ({
-    one: { depth: 3, running: null },
-    two: { depth: 2, running: 1 },
+    one: { depth: 2, running: null },
+    two: { depth: 1, running: 1 },
     three: { depth: 8, running: 2 },
   })[env] ?? { depth: 3, running: null }
 
@@ -110,6 +110,10 @@ export class Stage {
     )
     const some = this.sessions().filter((one) => this.links.has(one.computer))
     const parents = able.filter((one) => this.world.openChildren(one.id).length > 0)
+    const deepest = able
+      .filter((one) => one.parent === null)
+      .sort((left, right) => right.depth - left.depth)[0]
+    if (at % 8 === 4 && deepest !== undefined) return deepest
     if (at % 8 < 4 && parents.length > 0) return pick(parents, at >> 3)
     return at % 8 === 7 || able.length === 0 ? pick(some, at >> 3) : pick(able, at >> 3)
   }

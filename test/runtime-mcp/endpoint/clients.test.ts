@@ -155,7 +155,7 @@ for (const [name, connect, era] of kinds) {
       await expect(connected.call("no_such_tool", {})).rejects.toThrow(/Unknown tool/)
     })
 
-    test("R41 closing the client closes nothing else", async () => {
+    test("closing one client leaves the listener to the next", async () => {
       const connected = await open()
       await connected.close()
       const again = await connect(listener?.endpoint.url ?? "", { Authorization: token })

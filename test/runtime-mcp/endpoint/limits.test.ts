@@ -39,6 +39,9 @@ const turn = {
 const waitCall = (id: string | number = 1): string =>
   rpc("tools/call", { name: "wait_turn", arguments: { ...turn, timeoutMs: 30_000 } }, id)
 
+const spawnCall = (id: string | number = 1): string =>
+  rpc("tools/call", { name: "spawn", arguments: { agent: "auditor", input: [], idempotencyKey: "k" } }, id)
+
 const never: Answer = () => new Promise(() => undefined)
 
 /** Calls of the receiver that a test answers when it wants to. */
@@ -193,11 +196,11 @@ describe("open requests", () => {
     expect(await status(requestBytes(port, "Bearer x", { body: ping }))).toBe(401)
   })
 
-  test("R36 a call that is never answered gets a result at the tool deadline, with the outcome called unknown", async () => {
+  test("R36 a mutation that is never answered gets a result at the tool deadline, with the outcome called unknown", async () => {
     listener = openListener(never, { limits: { toolCallMs: 80, requestMs: 200 } })
     const { port } = listener.endpoint
     const connection = await dial(port)
-    connection.send(requestBytes(port, token, { body: waitCall("w") }))
+    connection.send(requestBytes(port, token, { body: spawnCall("w") }))
     const response = await served(connection)
     expect(response.status).toBe(200)
     expect(JSON.parse(response.body)).toMatchObject({ id: "w", result: { isError: true } })
@@ -205,6 +208,29 @@ describe("open requests", () => {
     expect(listener.calls[0]?.signal.aborted).toBe(true)
     connection.send(requestBytes(port, token, { body: ping }))
     expect((await served(connection)).status).toBe(200)
+  })
+
+  test("R36 a read that is cut short is never told of a key, which its schema would refuse", async () => {
+    const failing = new Error("planted")
+    const cuts: readonly [name: string, answer: Answer, cut: () => unknown][] = [
+      ["admission_unavailable", never, () => undefined],
+      ["admission_unavailable", never, () => listener?.endpoint.close("exited")],
+      ["admission_unavailable", never, () => listener?.endpoint.close("shutting_down")],
+      ["internal", () => Promise.reject(failing), () => undefined],
+    ]
+    for (const [code, answer, cut] of cuts) {
+      listener = openListener(answer, { limits: { toolCallMs: 300, requestMs: 600 } })
+      const { port } = listener.endpoint
+      const connection = await dial(port)
+      connection.send(requestBytes(port, token, { body: waitCall() }))
+      while (listener.calls.length === 0) await Bun.sleep(1)
+      void cut()
+      const text = textOf(await served(connection))
+      expect(text).toStartWith(`${code}: `)
+      expect(text).toContain("nothing was changed; repeat the same call")
+      expect(text).not.toContain("idempotencyKey")
+      await listener.endpoint.close("exited")
+    }
   })
 
   test("R36 a body that is never finished gets 408 at the request deadline", async () => {

@@ -91,6 +91,11 @@ const cases: readonly Malformed[] = [
     expected: 403,
   },
   // Authorization
+  request(
+    "R56 no Authorization, to read the skill",
+    { headers: { Authorization: undefined }, body: skillsCall() },
+    401,
+  ),
   request("two Authorization headers, both ours", { headers: { Authorization: [token, token] } }, 401),
   request("another scheme", { headers: { Authorization: token.replace("Bearer", "Basic") } }, 401),
   request(
@@ -108,8 +113,18 @@ const cases: readonly Malformed[] = [
   request("the path /MCP", { path: "/MCP" }, 404),
   request("a path with a query", { path: "/mcp?x=1" }, 404),
   request("an encoded path", { path: "/%6dcp" }, 404),
+  {
+    title: "a foreign Host behind an absolute target of ours",
+    bytes: (port) =>
+      requestBytes(port, token, {
+        body: ping,
+        path: `http://${own(port)}/mcp`,
+        headers: { Host: "evil.test" },
+      }),
+    expected: 403,
+  },
   request("two slashes", { path: "//mcp" }, [403, 404]),
-  request("R42 DELETE", { method: "DELETE" }, 405),
+  request("DELETE", { method: "DELETE" }, 405),
   request("PUT", { method: "PUT" }, 405),
   request("OPTIONS", { method: "OPTIONS" }, 405),
   request("PATCH", { method: "PATCH" }, 405),
@@ -132,6 +147,11 @@ const cases: readonly Malformed[] = [
   {
     title: "a Content-Length of a petabyte",
     bytes: (port) => head(port, ["Content-Length: 1000000000000000"]),
+    expected: 413,
+  },
+  {
+    title: "a Content-Length above 2^53",
+    bytes: (port) => head(port, ["Content-Length: 9007199254740993"]),
     expected: 413,
   },
   {
@@ -198,6 +218,12 @@ const cases: readonly Malformed[] = [
   request("a form", { headers: { "Content-Type": "application/x-www-form-urlencoded" } }, 415),
   request("gzip", { headers: { "Content-Encoding": "gzip" } }, 415),
   request("an Accept without JSON", { headers: { Accept: "text/event-stream" } }, 406),
+  request(
+    "an Accept that weighs JSON as nothing",
+    { headers: { Accept: "application/json;q=0, text/html" } },
+    406,
+  ),
+  request("an Accept of nothing, in three decimals", { headers: { Accept: "*/*; q=0.000" } }, 406),
   request("an Accept of a longer name", { headers: { Accept: "application/jsonx" } }, 406),
   // Text
   request("an empty body", { body: "" }, 400),
@@ -299,6 +325,8 @@ describe("what stock clients do not send", () => {
 
 describe("what is unusual and right", () => {
   const fine: readonly (readonly [title: string, request: (port: number) => RawRequest])[] = [
+    ["a dot segment before the path", () => ({ path: "/./mcp" })],
+    ["an absolute target, whose authority is not looked at", () => ({ path: "http://evil.test/mcp" })],
     ["localhost as Host", (port) => ({ headers: { Host: `localhost:${port}` } })],
     ["our own Origin", (port) => ({ headers: { Origin: `http://${own(port)}` } })],
     ["our own Origin by the other name", (port) => ({ headers: { Origin: `http://localhost:${port}` } })],
@@ -308,6 +336,7 @@ describe("what is unusual and right", () => {
     ],
     ["no Accept", () => ({ headers: { Accept: undefined } })],
     ["an Accept of anything", () => ({ headers: { Accept: "text/html, */*;q=0.1" } })],
+    ["an Accept of little", () => ({ headers: { Accept: "text/html;q=0, application/json;q=0.001" } })],
     ["Content-Encoding identity", () => ({ headers: { "Content-Encoding": "identity" } })],
     ["headers that nobody knows", () => ({ headers: { "X-Whatever": "1", Cookie: "a=b" } })],
     ["Expect: 100-continue", () => ({ headers: { Expect: "100-continue" } })],

@@ -23,6 +23,9 @@ const rpc = async (method: string, params: object): Promise<Readonly<Record<stri
   return JSON.parse(await response.text()).result
 }
 
+/** All that a client shows a model of its tools. */
+const listText = async (): Promise<string> => JSON.stringify((await rpc("tools/list", {}))["tools"])
+
 const listed = async (): Promise<readonly string[]> => {
   const { tools } = (await rpc("tools/list", {})) as { readonly tools: readonly { readonly name: string }[] }
   return tools.map(({ name }) => name)
@@ -71,6 +74,20 @@ describe("one atom alone", () => {
       expect(text).not.toContain("reviewer")
     })
   }
+})
+
+/** As a word: `inspect_turn` is no `turn`, and a value of an enumeration is an argument, not a tool. */
+const named = (text: string): readonly string[] =>
+  ToolName.options.filter((name) => new RegExp(`(?<![\\w"])${name}(?![\\w"])`).test(text))
+
+describe("what tools/list says", () => {
+  for (const operation of RuleOperation.options)
+    for (const role of ["root", "child"] as const)
+      test(`R54 ${operation} alone, as a ${role}: no title, description or argument names another tool`, async () => {
+        open(normalize([ruleFor(operation)]), role)
+        const shown = await listed()
+        for (const name of named(await listText())) expect(shown).toContain(name)
+      })
 })
 
 test("R58 a child with an empty maximum lists skills alone and reads it", async () => {

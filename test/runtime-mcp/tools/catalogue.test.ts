@@ -96,6 +96,10 @@ describe("schemas on the wire", () => {
     }
   })
 
+  test("are made once, however many scopes show the tool", () => {
+    for (const tool of catalogue) expect(listedTool(tool)).toBe(listedTool(tool))
+  })
+
   test("no outputSchema is published: clients would demand structured content", () => {
     for (const tool of catalogue)
       expect(Object.keys(listedTool(tool)).sort()).toEqual([

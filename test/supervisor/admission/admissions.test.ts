@@ -139,6 +139,32 @@ test("a receipt whose answer is lost is asked for again after the next attachmen
   expect(one.controlPlane.count("receipt").length).toBe(3)
 })
 
+test("a receipt that the store cannot take keeps the link, and is asked for again after the next attachment", async () => {
+  const one = await station()
+  one.controlPlane.hooks.admit = (frame, connection) => {
+    one.controlPlane.decide(frame)
+    connection.cut()
+    return "handled"
+  }
+  one.store.database.run(
+    `CREATE TRIGGER no_room BEFORE UPDATE ON admissions WHEN NEW.state = 'admitted'
+       BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
+  )
+  await one.admissions.invoke(spawn("k1"), forEver)
+  one.controlPlane.hooks.admit = undefined
+  const failures = () => one.entries.filter(({ event }) => event === "store_write_failed").length
+  await one.controlPlane.until(() => one.controlPlane.count("receipt").length === 1, "a receipt")
+  // The link answers after the receipt did: it was not ended by it.
+  expect(await one.admissions.invoke(request("inspect_session", { sessionId: "s" }), forEver)).toBeDefined()
+  expect([failures(), one.link.status().state, one.controlPlane.connections]).toEqual([1, "attached", 1])
+  expect(one.admissionStates()).toEqual(["uncertain"])
+
+  one.store.database.run("DROP TRIGGER no_room")
+  one.controlPlane.cut()
+  await settled(one, 1)
+  expect(one.admissionStates()).toEqual(["admitted"])
+})
+
 test("what an earlier supervisor left unanswered is reconciled by the next", async () => {
   const first = await station()
   first.controlPlane.hooks.admit = (frame) => {

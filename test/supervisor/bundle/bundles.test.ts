@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { Digest } from "@computerd/protocol/ids"
 import { bundlePath } from "@computerd/protocol/link"
@@ -91,6 +101,23 @@ test("a bundle is fetched with the credential, unpacked, and fetched no more", a
   expect(await create().path(digest)).toEqual(first)
   expect(requests).toEqual([`Bearer the-credential ${bundlePath(digest)}`])
   expect(left()).toEqual([digest])
+})
+
+test("what is unpacked is for its owner alone, and what is executable stays so", async () => {
+  const { digest } = pack((root) => {
+    program(root)
+    chmodSync(join(root, "index.js"), 0o666)
+    chmodSync(join(root, "node_modules"), 0o755)
+    write(root, "node_modules/dep/run", "#!/bin/sh")
+    chmodSync(join(root, "node_modules/dep/run"), 0o4755)
+  })
+  const entry = await bundles.path(digest)
+  const mode = (path: string): string =>
+    (statSync(join(directory, "state/bundles", digest, path)).mode & 0o7777).toString(8)
+  expect(entry.ok).toBe(true)
+  expect(
+    ["index.js", "node_modules", "node_modules/dep/package.json", "node_modules/dep/run"].map(mode),
+  ).toEqual(["600", "700", "600", "700"])
 })
 
 test("B2 those who ask at one time share one download", async () => {

@@ -4,6 +4,8 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { McpConnection } from "@computerd/protocol/channel"
 import type { SessionId } from "@computerd/protocol/ids"
+import { Client } from "@modelcontextprotocol/sdk/client/index.js"
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js"
 import { Computer, type Connected, newId } from "./computer.ts"
 
 let computer: Computer
@@ -306,6 +308,54 @@ test("a hold refuses requests and lets the getter work; its end restores the sam
   computer.controlPlane.command({ type: "assign", assignment })
   await computer.untilStatus(({ sessions }) => sessions.some(({ id, held }) => id === session && !held))
   expect(await toolsOf(made)).toContain("skills")
+})
+
+test("R41 R42 R50 clients that close, DELETE or break off end nothing, and the skill leaves no file behind", async () => {
+  const session = computer.assign()
+  const { url, headers } = await connection(session)
+  const processOf = async () => (await computer.status()).sessions.find(({ id }) => id === session)
+  const workspace = () => readdir(join(computer.directory, "workspace"), { recursive: true })
+  const [before, files] = [await processOf(), await workspace()]
+  const turn = computer.dispatch(session, [{ do: "wait_for_cancel" }])
+  await computer.event("turn_started", (event) => event.turnId === turn)
+
+  const client = new Client({ name: "test", version: "1" })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+  await client.callTool({ name: "skills", arguments: { name: "helmr-runtime" } })
+  await client.close()
+  expect((await fetch(url, { method: "DELETE", headers })).status).toBe(405)
+  const leaving = new AbortController()
+  const args = { sessionId: session, turnId: turn, timeoutMs: 30_000 }
+  const params = { name: "wait_turn", arguments: args }
+  const held = computer.controlPlane.count("admit").length
+  computer.controlPlane.hooks.admit = () => "handled"
+  const broken = fetch(url, {
+    method: "POST",
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+    signal: leaving.signal,
+  }).catch(() => "broken off")
+  await computer.controlPlane.until(() => computer.controlPlane.count("admit").length > held, "the wait")
+  leaving.abort()
+  expect(await broken).toBe("broken off")
+  await computer.controlPlane.until(
+    () => computer.controlPlane.count("abandon").length > 0,
+    "an abandon frame",
+  )
+  computer.controlPlane.hooks.admit = undefined
+
+  expect(await processOf()).toMatchObject({ pid: before?.pid, generation: before?.generation, turnId: turn })
+  expect(await workspace()).toEqual(files)
+  computer.controlPlane.command({
+    type: "cancel_turn",
+    sessionId: session,
+    turnId: turn,
+    status: "cancelled",
+    graceMs: 3_000,
+  })
+  await computer.event("turn_settled", (event) => event.turnId === turn)
+  expect(await computer.turn(session, [])).toEqual([])
+  expect(await toolsOf({ url, headers })).toContain("skills")
 })
 
 test("R28 no header that was issued appears in the store, the logs, the status or what the control plane was told", async () => {

@@ -8,6 +8,7 @@ import { Epoch, Generation, type SessionId } from "@computerd/protocol/ids"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
 import { defaultMaximum } from "@computerd/runtime-mcp/policy/scope"
 import { Descriptors } from "@computerd/supervisor/descriptor/descriptors"
+import { candidatePorts } from "@computerd/supervisor/descriptor/port"
 import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { createLease } from "@computerd/supervisor/link/lease"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
@@ -184,6 +185,15 @@ test("R21 a first call whose descriptor cannot be stored leaves nothing listenin
   expect(await codeOf(desk.descriptors.connect(process, maximum))).toBe("admission_unavailable")
   expect(desk.descriptors.view(process.sessionId)).toBeUndefined()
   expect(desk.rows("descriptors")).toBe(0)
+  // The first port that it tried, which it had unless a stranger did.
+  const [port = 0] = candidatePorts(range, process.sessionId)
+  const dial = () =>
+    fetch(`http://127.0.0.1:${port}/mcp`, { keepalive: false }).then(
+      () => "served",
+      () => "refused",
+    )
+  for (let tries = 0; tries < 200 && (await dial()) === "served"; tries += 1) await Bun.sleep(10)
+  expect(await dial()).toBe("refused")
 })
 
 test("R14 a call that finds no lease waits for one, and not for ever", async () => {
@@ -196,6 +206,16 @@ test("R14 a call that finds no lease waits for one, and not for ever", async () 
   expect(await codeOf(waiting)).toBe("ok")
   desk.lease.end()
   expect(await codeOf(desk.descriptors.connect(process, maximum))).toBe("admission_unavailable")
+})
+
+test("R10 R12 what no lease would mend is refused without waiting for one", async () => {
+  const desk = newDesk()
+  const ask = (value: unknown) => codeOf(desk.descriptors.connect(desk.add(), { given: true, value }))
+  const startedAt = performance.now()
+  expect(await ask({ allow: "*" })).toBe("invalid_runtime_mcp_policy")
+  const beyond = { operation: "spawn", agents: ["probe"], computer: "caller" }
+  expect(await ask({ allow: [beyond] })).toBe("runtime_mcp_denied")
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
 })
 
 test("R23 a process that ends while its call waits for the lease gets no descriptor", async () => {

@@ -252,6 +252,19 @@ test("a control plane that cuts every attachment at once is backed off from", as
   expect(delays.slice(0, 5)).toEqual([125, 250, 500, 1_000, 2_000])
 })
 
+test("a Computer that is parked again and again attaches anew each time without waiting longer", async () => {
+  const one = station({ ports: { ...ports, random: () => 0.5 } })
+  one.controlPlane.hooks.attach = (_, connection) => {
+    setTimeout(connection.park, 5)
+    return undefined
+  }
+  await one.controlPlane.until(() => one.controlPlane.count("attach").length >= 5, "five attachments")
+  const ends = one.entries.flatMap((entry) => (entry.event === "link_ended" ? [entry] : []))
+  expect(ends.slice(0, 4).map(({ outcome, retryInMs }) => [outcome, retryInMs])).toEqual(
+    Array.from({ length: 4 }, () => ["parked", 125]),
+  )
+})
+
 test("a link that is closed gives the lease back and leaves the socket", async () => {
   const one = station()
   await attached(one)

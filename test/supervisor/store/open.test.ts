@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { openStore, type Store } from "@computerd/supervisor/store/open"
@@ -118,7 +118,9 @@ test("a second supervisor on one state directory is refused and told the pid of 
   const second = tryOpen()
   expect(second).toMatchObject({ ok: false, error: { code: "already_running" } })
   if (!second.ok) expect(second.error.message).toContain(`pid ${process.pid}`)
+  expect(existsSync(join(directory, "supervisor.pid"))).toBe(true)
   close(first)
+  expect(existsSync(join(directory, "supervisor.pid"))).toBe(false)
   open()
 })
 

@@ -1,9 +1,18 @@
 /**
- * The end at once: kills every process that this one started, however deep, and every one that runs on a Computer of
- * this state directory. A process may fork while others are killed, so it looks again until nothing is left.
+ * The end at once: kills every process that this one started, however deep, every one that runs on a Computer of this
+ * state directory, and the supervisors that an earlier control plane started there. A process may fork while others are
+ * killed, so it looks again until nothing is left.
  */
 import { readdir, readFile } from "node:fs/promises"
-import type { Ports } from "../ports.ts"
+import { computerDirectory } from "@computerd/control-plane/drivers/local/directory"
+import type { Ports } from "./ports.ts"
+
+/** What may have left the tree of this process. */
+export interface Doomed {
+  /** The Computers that have been heard of so far. */
+  readonly computers: ReadonlySet<string>
+  readonly stateDirectory: string
+}
 
 const lookEveryMs = 20
 const endMaxMs = 3_000
@@ -50,12 +59,18 @@ const computerOf = async (pid: number): Promise<string | undefined> => {
     ?.slice(variable.length)
 }
 
-const living = async (computers: ReadonlySet<string>): Promise<readonly number[]> => {
+/** A supervisor is started with the file of its Computer. */
+const isSupervisor = async (pid: number, { computers, stateDirectory }: Doomed): Promise<boolean> => {
+  const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0")
+  return [...computers].some((id) => words.includes(computerDirectory(stateDirectory, id).configuration))
+}
+
+const living = async (doomed: Doomed): Promise<readonly number[]> => {
   const all = (await processes()).filter(({ pid, dead }) => !dead && pid !== process.pid)
   const children = below(process.pid, all)
-  const ours = await Promise.all(
-    all.map(async ({ pid }) => children.has(pid) || computers.has((await computerOf(pid)) ?? "")),
-  )
+  const runsHere = async (pid: number): Promise<boolean> =>
+    doomed.computers.has((await computerOf(pid)) ?? "") || (await isSupervisor(pid, doomed))
+  const ours = await Promise.all(all.map(async ({ pid }) => children.has(pid) || (await runsHere(pid))))
   return all.filter((_, place) => ours[place] === true).map(({ pid }) => pid)
 }
 
@@ -67,14 +82,14 @@ const kill = (pid: number): void => {
   }
 }
 
-/** `computers`: those whose Session processes may have left the tree. What still lives at the end. */
+/** What still lives at the end. */
 export const killEverything = async (
-  computers: ReadonlySet<string>,
+  doomed: Doomed,
   ports: Pick<Ports, "now" | "after">,
 ): Promise<readonly number[]> => {
   const deadline = ports.now() + endMaxMs
   for (;;) {
-    const left = await living(computers)
+    const left = await living(doomed)
     if (left.length === 0 || ports.now() > deadline) return left
     for (const pid of left) kill(pid)
     await new Promise<void>((resolve) => ports.after(lookEveryMs, resolve))
