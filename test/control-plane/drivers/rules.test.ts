@@ -191,6 +191,7 @@ test("DR1 DR2 a supervisor is started again at once, then after growing waits, t
   expect(afterDeath(many, day + 100)).toMatchObject({ do: "give_up" })
   for (const now of [0, 2 * day])
     expect(afterDeath(many, now)).toEqual({ do: "start", delayMs: 0, deaths: [now] })
+})
 
 describe("why a supervisor ended", () => {
   const info = '{"level":30,"time":"t","event":"daemon_stopped","message":"no reason"}'
