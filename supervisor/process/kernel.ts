@@ -14,6 +14,7 @@ const symbols = {
   syscall: { args: [i64, i64, i64, i64], returns: i64 },
   ioctl: { args: [i32, u64, pointer], returns: i32 },
   prctl: { args: [i32, u64, u64, u64, u64], returns: i32 },
+  waitid: { args: [i32, i32, pointer, i32], returns: i32 },
   waitpid: { args: [i32, pointer, i32], returns: i32 },
   close: { args: [i32], returns: i32 },
 } as const
@@ -51,6 +52,19 @@ const noHang = 1
 
 /** Orphans below this process become its children, for `reap`, instead of those of the first process. */
 export const becomeSubreaper = (): boolean => library()?.prctl(setChildSubreaper, 1n, 0n, 0n, 0n) === 0
+
+const anyChild = 0
+/** `WNOHANG | WEXITED | WNOWAIT`: to look without taking. */
+const onlyLook = 1 | 4 | 0x01000000
+const signalInfoBytes = 128
+const signalInfoPid = 16
+
+/** Whether a child is dead and not collected, whoever is to collect it. */
+export const hasDeadChild = (): boolean => {
+  const info = new DataView(new ArrayBuffer(signalInfoBytes))
+  const found = library()?.waitid(anyChild, 0, ptr(info), onlyLook) === 0
+  return found && info.getInt32(signalInfoPid, true) !== 0
+}
 
 /** Takes the status of this dead child, so that its entry in the process table goes. */
 export const reap = (pid: number): boolean => {

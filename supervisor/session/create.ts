@@ -229,6 +229,7 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     resume: () => {
       for (const { sessionId } of store.sessions.all()) drive(sessionId)
     },
+    started: () => runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
     living: () => livingProcesses(runs.all()),
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),
     find: (sessionId) => {

@@ -122,6 +122,13 @@ export class Run {
     return this.isGone ? undefined : this.#stamp?.pid
   }
 
+  /** Of a process that is a child of this one, until the runtime has told of its end. */
+  get startedPid(): number | undefined {
+    return this.#deps.origin.kind === "started" && this.#state.kind !== "exited"
+      ? this.#stamp?.pid
+      : undefined
+  }
+
   /** Whose doing an end of this run is, unless its reason says otherwise. */
   get blame(): Loss["blame"] {
     const { origin } = this.#deps

@@ -65,6 +65,8 @@ export interface Sessions {
   readonly reconcile: (run: Attached["run"]) => void
   /** The lease is held again: takes the steps that waited for it. */
   readonly resume: () => void
+  /** Processes that this supervisor started and whose end it has not heard of. */
+  readonly started: () => readonly number[]
   readonly living: () => readonly LivingProcess[]
   readonly view: () => readonly SessionView[]
   readonly find: (sessionId: SessionId) => SessionView | undefined
