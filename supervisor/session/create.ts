@@ -8,6 +8,7 @@ import { ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId } from "@computerd/protocol/ids"
 import { stopGraceMs } from "@computerd/protocol/limits"
 import { type ChannelServer, openChannelServer } from "../channel/server.ts"
+import type { Journal } from "../journal.ts"
 import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
@@ -22,6 +23,7 @@ import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
 import type { ProcessIdentity, Sessions, SessionsDeps } from "./sessions.ts"
 import type { StepFacts } from "./step.ts"
+import { endStrays } from "./strays.ts"
 import { createTurns, type Turns } from "./turns.ts"
 import { livingProcesses, viewOf } from "./view.ts"
 
@@ -58,15 +60,17 @@ interface Parts {
   readonly drive: (sessionId: SessionId) => void
 }
 
+const noteFailure = (journal: Journal, task: string, error: unknown): void => {
+  const message = error instanceof Error ? error.message : String(error)
+  journal.record({ event: "session_task_failed", task, message })
+}
+
 const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
   const { ports, journal, store, emit } = options
   const { logs, supervisor } = shell
   const flush = (sessionId: SessionId): void => shell.channel().flush(sessionId)
 
-  const taskFailed = (task: string, error: unknown): void => {
-    const message = error instanceof Error ? error.message : String(error)
-    journal.record({ event: "session_task_failed", task, message })
-  }
+  const taskFailed = (task: string, error: unknown): void => noteFailure(journal, task, error)
   const disconnect: (...of: Parameters<SessionsDeps["disconnect"]>) => void = (process, cause) => {
     options.disconnect(process, cause).catch((error: unknown) => taskFailed("disconnect", error))
   }
@@ -182,6 +186,10 @@ const takeOver = (
     },
     reattachMs: options.reattachMs ?? reattachDefaultMs,
   })
+  const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
+  endStrays({ ports, journal, computerId: options.config.computerId, hasRun })
+    .catch((error: unknown) => noteFailure(journal, "strays", error))
+    .finally(runs.open)
   for (const row of store.sessions.all()) if (runs.get(row.sessionId) === undefined) backoff.begin(row)
   timers.after(0, () => {
     for (const { identity, isGone } of runs.all()) if (!isGone) getters.resume(identity)
@@ -205,7 +213,7 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const owner = {
     apply,
     wire,
-    connected: ({ sessionId }: ProcessIdentity) => runs.get(sessionId)?.connected(),
+    connected: runs.connected,
     disconnected: ({ sessionId }: ProcessIdentity) => runs.get(sessionId)?.disconnected(),
   }
   const opened = openChannelServer({ ports, journal, store, config, owner })

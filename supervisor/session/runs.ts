@@ -24,6 +24,7 @@ import type { DownFrames } from "./frames.ts"
 import { beginGeneration } from "./generation.ts"
 import { createLaunch } from "./launch.ts"
 import { type ExitedState, type Origin, Run } from "./run.ts"
+import { createStarts } from "./starts.ts"
 import type { StepFacts } from "./step.ts"
 
 export interface RunsDeps {
@@ -50,6 +51,10 @@ export interface Runs {
   readonly get: (sessionId: SessionId) => Run | undefined
   readonly all: () => readonly Run[]
   readonly start: (row: SessionRow) => void
+  /** From now on processes start. */
+  readonly open: () => void
+  /** The process has come to its channel. */
+  readonly connected: (process: ProcessIdentity) => void
   /** Goes on with what an earlier supervisor started. */
   readonly adopt: (session: SessionRow, process: ProcessRow, origin: Inherited) => void
 }
@@ -62,6 +67,7 @@ const recordAgainMs = 1000
 export const createRuns = (deps: RunsDeps): Runs => {
   const { ports, store, journal } = deps
   const runs = new Map<SessionId, Run>()
+  const starts = createStarts()
   const bootId = readBootId()
   const launch = createLaunch({ ...deps, bootId })
   const generation = {
@@ -101,6 +107,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
   const forget = (run: Run): void => {
     const { identity } = run
     deps.logs.ended(identity)
+    starts.done(identity)
     if (runs.get(identity.sessionId) !== run) return
     runs.delete(identity.sessionId)
     deps.frames.forget(identity.sessionId)
@@ -159,7 +166,10 @@ export const createRuns = (deps: RunsDeps): Runs => {
     const { bundle, agent } = row.assignment
     add(identity, launch.cgroupOf(identity), {
       kind: "started",
-      bundle: () => deps.bundles.path(bundle),
+      bundle: async () => {
+        await starts.take(identity)
+        return await deps.bundles.path(bundle)
+      },
       spawn: (bundlePath) =>
         launch.spawn(identity, { channelUrl: deps.channelUrl(), secret, ...identity, bundlePath, agent }),
       spawned: (stamp) => recordStamp(identity, stamp),
@@ -172,5 +182,18 @@ export const createRuns = (deps: RunsDeps): Runs => {
     if (turn?.phase === "sent" && turn.cancel !== undefined) run.limitTurn(turn.data.id, turn.cancel.graceMs)
   }
 
-  return { get: (sessionId) => runs.get(sessionId), all: () => [...runs.values()], start, adopt }
+  const connected: Runs["connected"] = (process) => {
+    starts.done(process)
+    const run = runs.get(process.sessionId)
+    if (run?.identity.generation === process.generation) run.connected()
+  }
+
+  return {
+    get: (sessionId) => runs.get(sessionId),
+    all: () => [...runs.values()],
+    start,
+    adopt,
+    connected,
+    open: starts.open,
+  }
 }
