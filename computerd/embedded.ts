@@ -2,6 +2,7 @@
 import { type ControlPlane, createControlPlane } from "@computerd/control-plane/control-plane"
 import { baseEnvironment } from "@computerd/control-plane/environment"
 import type { Journal } from "@computerd/control-plane/journal"
+import { prepareStateDirectory } from "@computerd/control-plane/state-directory"
 import type { Result } from "@computerd/protocol/errors"
 import type { Listen } from "./arguments/values.ts"
 import { bun, describeCommand, fallbackModules } from "./children.ts"
@@ -19,10 +20,12 @@ export interface EmbeddedOptions {
 }
 
 export const embedControlPlane = async (options: EmbeddedOptions): Promise<Result<ControlPlane>> => {
-  const programs = await buildPrograms(options.stateDirectory)
+  const prepared = await prepareStateDirectory(options.stateDirectory)
+  if (!prepared.ok) return prepared
+  const programs = await buildPrograms(prepared.value)
   if (!programs.ok) return programs
   return createControlPlane({
-    stateDirectory: options.stateDirectory,
+    stateDirectory: prepared.value,
     listen: options.listen,
     supervisorCommand: [...bun, programs.value.supervisor],
     sessionHostCommand: [...bun, programs.value.sessionHost],

@@ -2,7 +2,6 @@
  * A control plane: receiver, publication, local driver, link and operator socket over one state directory. The parts are
  * made in order, each with its closer; `close` runs the closers in reverse, each bounded, and reports what failed.
  */
-import { chmod, mkdir, realpath } from "node:fs/promises"
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { ComputerId } from "@computerd/protocol/ids"
@@ -22,6 +21,7 @@ import { createReceiver } from "./receiver/create.ts"
 import type { Receiver } from "./receiver/receiver.ts"
 import { defaultSettings } from "./receiver/settings.ts"
 import type { Settings } from "./rules/given.ts"
+import { prepareStateDirectory } from "./state-directory.ts"
 
 export interface ControlPlaneOptions {
   readonly stateDirectory: string
@@ -58,20 +58,6 @@ export interface ControlPlane
 const driverCloseMaxMs = 30_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown reason")
-
-const prepareStateDirectory = async (given: string): Promise<Result<string>> => {
-  try {
-    await mkdir(given, { recursive: true, mode: 0o700 })
-    await chmod(given, 0o700)
-    return ok(await realpath(given))
-  } catch (error) {
-    return fail(
-      "invalid_configuration",
-      `the state directory ${given} cannot be used: ${messageOf(error)}`,
-      "stateDirectory",
-    )
-  }
-}
 
 const settingsOf = ({ settings, capacity }: ControlPlaneOptions): Settings => {
   const chosen = { ...defaultSettings, ...settings }

@@ -1,6 +1,7 @@
 /** Publishes programs: content first, then the Deployment, which becomes its Environment's current one. */
 import { CodedError, fail, failure, ok, type Result } from "@computerd/protocol/errors"
 import { type DeploymentId, EnvironmentKey } from "@computerd/protocol/ids"
+import { judge } from "@computerd/protocol/judge"
 import type { DeploymentManifest } from "@computerd/protocol/manifest"
 import { localNotices } from "./drivers/local/honour.ts"
 import { type PublicationDeps, publishProgram } from "./publication/publish.ts"
@@ -89,11 +90,10 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
 
   return {
     publish: async (directory, { environment = defaultEnvironment, variables = {}, signal: given } = {}) => {
-      const key = EnvironmentKey.safeParse(environment)
-      if (!key.success)
-        return fail("invalid_arguments", `environment ${key.error.issues[0]?.message}`, "environment")
+      const key = judge(EnvironmentKey, environment)
+      if (!key.ok) return fail("invalid_arguments", `environment ${key.error.message}`, "environment")
       const signal = given === undefined ? closing.signal : AbortSignal.any([given, closing.signal])
-      const work = inTurn({ directory, environment: key.data, variables, signal })
+      const work = inTurn({ directory, environment: key.value, variables, signal })
       running.add(work)
       try {
         return await work

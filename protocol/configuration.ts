@@ -7,9 +7,15 @@ import { ComputerId } from "./ids.ts"
 
 const directory = z.string().regex(/^\//, "must be an absolute path")
 
+const port = z.int().min(1024).max(65_535)
+const portsForm = 'must be { "first": 20000, "last": 31999 } in the file, elsewhere 20000-31999'
+
 export const PortRange = z
-  .strictObject({ first: z.int().min(1024).max(65_535), last: z.int().min(1024).max(65_535) })
-  .refine((range) => range.first <= range.last, "first must not be above last")
+  .strictObject(
+    { first: port, last: port },
+    { error: (issue) => (issue.code === "invalid_type" ? portsForm : undefined) },
+  )
+  .refine((range) => range.first <= range.last, "must not have first above last")
 export type PortRange = Readonly<z.infer<typeof PortRange>>
 
 export const SupervisorConfiguration = z.strictObject({

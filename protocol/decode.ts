@@ -1,6 +1,6 @@
 /** Three answers to a received frame: ok, known but invalid, not JSON or not an envelope at all. */
 import type { z } from "zod"
-import { firstIssue } from "./errors.ts"
+import { judge } from "./judge.ts"
 import { frameMaxBytes } from "./limits.ts"
 
 export type Decoded<Frame> =
@@ -25,10 +25,9 @@ export const decoder =
     } catch {
       return { kind: "invalid", message: "frame is not JSON" }
     }
-    const parsed = schema.safeParse(value)
-    if (parsed.success) return { kind: "ok", frame: parsed.data }
-    const issue = firstIssue(parsed.error)
-    const message = `${issue.field || "frame"}: ${issue.message}`
+    const judged = judge(schema, value)
+    if (judged.ok) return { kind: "ok", frame: judged.value }
+    const message = `${judged.error.field || "frame"}: ${judged.error.message}`
     const seq = sequence(value)
     return seq === undefined ? { kind: "invalid", message } : { kind: "invalid", message, seq }
   }

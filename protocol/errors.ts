@@ -155,16 +155,3 @@ export class CodedError extends Error {
     this.field = error.field
   }
 }
-
-/** The first problem of a zod error as `path: message`, with a path that is safe to show. */
-export const firstIssue = (error: z.ZodError): { readonly field: string; readonly message: string } => {
-  const issue = error.issues[0]
-  if (issue === undefined) return { field: "", message: "is invalid" }
-  const path = issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0] ?? ""] : issue.path
-  const field = path.reduce<string>((text, step) => {
-    if (typeof step === "number") return `${text}[${step}]`
-    return text === "" ? String(step) : `${text}.${String(step)}`
-  }, "")
-  const message = issue.code === "unrecognized_keys" ? "is not a known field" : issue.message
-  return { field, message }
-}

@@ -54,6 +54,11 @@ const advice: readonly (readonly [code: ErrorCode, tools: readonly ToolName[], t
     remote,
     "this Session lost its authority during the call. Look again before deciding anew.",
   ],
+  [
+    "internal",
+    remote,
+    "a fault of the server, not of your call. Repeat it once unchanged; if it comes again, say so and go on without it.",
+  ],
   ["target_not_published", creating, "no such Agent in this Deployment. Use a listed key."],
   [
     "delegation_depth_exceeded",

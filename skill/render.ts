@@ -4,7 +4,7 @@
  * K1 it names no tool that the connection cannot call, and no Agent that it cannot target
  * K2 it grants nothing and replaces no instruction of the user, and says so
  */
-import type { Placement } from "@computerd/protocol/scope"
+import type { CreationOperation, Placement } from "@computerd/protocol/scope"
 import { runtimeSkillName, type ToolName } from "@computerd/protocol/tools"
 import { control } from "./control.ts"
 import { addTo, delegate, placementText } from "./delegate.ts"
@@ -12,14 +12,21 @@ import { renderErrors, retries } from "./errors.ts"
 import { computers, outcomes, sessions } from "./observe.ts"
 import { renderSection, type Section } from "./section.ts"
 
+/** Agents that one operation may create work for in one place. */
+export interface CreationGrant {
+  readonly operation: CreationOperation
+  readonly computer: Placement
+  readonly agents: readonly string[]
+}
+
 export interface SkillView {
   readonly role: "root" | "child"
   /** What the connection can call. */
   readonly tools: readonly ToolName[]
   /** The Agents that each of them may target; empty for tools without a target. */
   readonly targets: ReadonlyMap<ToolName, readonly string[] | "all">
-  /** Where a creation may put its Session; `"any"` beside an unrestricted scope. */
-  readonly placements: readonly Placement[] | "any"
+  /** What may be created where; `"any"` beside an unrestricted scope. */
+  readonly creations: readonly CreationGrant[] | "any"
 }
 
 export const skillDescription =
@@ -46,8 +53,24 @@ const agentList = (agents: readonly string[] | "all"): string => {
   return more > 0 ? `: ${named} and ${more} more` : `: ${named}`
 }
 
-const grants = ({ tools, targets }: SkillView): readonly string[] => {
-  const remote = tools.filter((name) => name !== "skills")
+const places: Readonly<Record<Placement, string>> = {
+  new: "on a fresh Computer",
+  caller: "on this Session's Computer",
+}
+
+const placementsOf = ({ creations }: SkillView): readonly Placement[] | "any" =>
+  creations === "any" ? "any" : [...new Set(creations.map(({ computer }) => computer))]
+
+/** One line for a tool; where the place depends on what is created, one for each place. */
+const grantLines = (view: SkillView, name: ToolName): readonly string[] => {
+  const placed = view.creations === "any" ? [] : view.creations.filter(({ operation }) => operation === name)
+  if (placed.length === 0 || placementsOf(view).length < 2)
+    return [`- \`${name}\`${agentList(view.targets.get(name) ?? [])}`]
+  return placed.map(({ computer, agents }) => `- \`${name}\` ${places[computer]}${agentList(agents)}`)
+}
+
+const grants = (view: SkillView): readonly string[] => {
+  const remote = view.tools.filter((name) => name !== "skills")
   if (remote.length === 0)
     return [
       "## What this connection grants",
@@ -56,13 +79,13 @@ const grants = ({ tools, targets }: SkillView): readonly string[] => {
   return [
     "## What this connection grants",
     "Each operation, with the Agents whose Sessions it may concern:",
-    remote.map((name) => `- \`${name}\`${agentList(targets.get(name) ?? [])}`).join("\n"),
+    remote.flatMap((name) => grantLines(view, name)).join("\n"),
   ]
 }
 
-const where = ({ tools, placements }: SkillView): readonly string[] => {
-  if (!tools.includes("spawn") && !tools.includes("start")) return []
-  return ["## Where work runs", ...placementText(placements)]
+const where = (view: SkillView): readonly string[] => {
+  if (!view.tools.includes("spawn") && !view.tools.includes("start")) return []
+  return ["## Where work runs", ...placementText(placementsOf(view))]
 }
 
 const role = (view: SkillView): readonly string[] =>

@@ -12,6 +12,7 @@ import { systemPorts } from "./ports.ts"
 import { becomeSubreaper } from "./process/kernel.ts"
 import { startReaper } from "./process/reaper.ts"
 
+const exitUsage = 2
 /** As in sysexits.h. */
 const exitConfiguration = 78
 const exitTemporary = 75
@@ -21,6 +22,7 @@ const standardError = 2
 type End = { readonly cause: string; readonly code: number }
 
 const exitCodeOf = ({ code }: Failure): number => {
+  if (code === "invalid_arguments") return exitUsage
   if (code === "invalid_configuration") return exitConfiguration
   return code === "already_running" ? exitTemporary : exitFailure
 }

@@ -78,6 +78,7 @@ const dev = (argv: readonly string[], { cwd }: Where): Result<Command> => {
   if (!options.ok) return options
   const [program, surplus] = options.value.positionals
   if (program === undefined) return refuse("dev needs PROGRAM, the directory of a program")
+  if (program === "") return refuse("PROGRAM is empty; name the directory of a program")
   if (surplus !== undefined) return refuse(`"${surplus}" is not expected here: dev takes one PROGRAM`)
   const agent = options.value.text("agent")
   if (agent === undefined) return refuse("dev needs --agent, the id of the Agent to start")

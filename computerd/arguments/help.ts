@@ -6,17 +6,17 @@ Usage
       Publishes the program in directory PROGRAM on an embedded control plane, starts a Session of Agent KEY with
       TEXT, shows what runs, prints the response, and leaves nothing behind.
       --env NAME=VALUE    set a variable for the program's top level at publication; may be repeated
-      --state DIR         keep state in DIR; otherwise it is temporary
+      --state DIR         keep state and logs in DIR; otherwise they are temporary
       --unenforced        run Templates whose network or secrets cannot be enforced here
       --capacity N        run at most N Computers at once and park idle ones for others; otherwise there is no limit
-      --json              print the Turn as one JSON object
+      --json              print the Turn and its output as one JSON object
 
   computerd run --config FILE
       Runs the supervisor of one Computer. Every configuration key has a flag too.
 
   computerd control-plane --state DIR
       Runs a control plane whose Computers are local processes, until it is interrupted.
-      --listen HOST:PORT  where supervisors reach it; otherwise 127.0.0.1 and a free port
+      --listen HOST:PORT  where supervisors reach it, on loopback; PORT alone is on 127.0.0.1; otherwise a free port
       --unenforced        as for dev
       --capacity N        as for dev, for each Environment
 
@@ -28,5 +28,7 @@ Usage
   computerd --help
   computerd --version
 
-Exit codes: 0 success, 1 failure, 2 wrong arguments, 128 and the signal's number when interrupted.
+Exit codes: 0 success, 1 failure, 2 wrong arguments. dev: 128 and the signal's number when interrupted. control-plane
+and run end with 0 when a signal asks them to; run also has 75 for a state directory in use and 78 for a wrong
+configuration.
 `

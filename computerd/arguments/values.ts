@@ -1,4 +1,5 @@
 /** Values of flags that have a form of their own. */
+import { isLoopback, loopbackAdvice } from "@computerd/control-plane/link/loopback"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
 export interface Listen {
@@ -11,7 +12,7 @@ const listenDefault: Listen = { hostname: "127.0.0.1", port: 0 }
 
 const listenForm = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/
 
-/** `HOST:PORT`, or `PORT` on loopback. */
+/** `HOST:PORT`, or `PORT` on 127.0.0.1. */
 export const readListen = (given: string | undefined): Result<Listen> => {
   if (given === undefined) return ok(listenDefault)
   const match = listenForm.exec(given)
@@ -19,6 +20,7 @@ export const readListen = (given: string | undefined): Result<Listen> => {
   if (match === null || port > 65_535)
     return fail("invalid_arguments", `--listen must be HOST:PORT, such as 127.0.0.1:7070; it is "${given}"`)
   const hostname = match[1]?.replace(/^\[(.*)\]$/, "$1") ?? listenDefault.hostname
+  if (!isLoopback(hostname)) return fail("invalid_arguments", `--listen ${loopbackAdvice}; it is "${given}"`)
   return ok({ hostname, port })
 }
 

@@ -17,7 +17,7 @@ import { writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
 import { answerOf } from "./answer.ts"
 import { createNotices, type Notices } from "./notices.ts"
-import { showConsole } from "./output/console.ts"
+import { consoleFolders, showConsole } from "./output/console.ts"
 import { showTurns, type TurnOutput } from "./output/turns.ts"
 import { openStateDirectory } from "./state.ts"
 import type { TurnView } from "./view/fleet.ts"
@@ -170,7 +170,11 @@ export const runDev = async (command: DevCommand, deps: DevDeps): Promise<number
   try {
     const { exitCode, computers } = begin(stateDirectory, command, { ...deps, notices })
     const outcome = await Promise.race([exitCode, aborted(interrupt.kill)])
-    if (outcome !== "aborted") return outcome
+    if (outcome !== "aborted") {
+      if (command.state !== undefined)
+        await notices.say(`computerd: logs are in ${consoleFolders(stateDirectory)}`)
+      return outcome
+    }
     await endAtOnce(exitCode, { computers, stateDirectory }, deps)
     return interruptedExitCode(interrupt.first() ?? "SIGINT")
   } finally {

@@ -1,9 +1,10 @@
 /** Where `dev` keeps its state: the directory that was named, or a temporary one that goes with it. */
 import { existsSync } from "node:fs"
-import { mkdir, mkdtemp, realpath } from "node:fs/promises"
+import { mkdtemp, realpath } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { removeTree } from "@computerd/control-plane/publication/content/remove"
+import { prepareStateDirectory } from "@computerd/control-plane/state-directory"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
 export interface StateDirectory {
@@ -25,16 +26,18 @@ const remove = async (path: string): Promise<void> => {
   }
 }
 
-export const openStateDirectory = async (named: string | undefined): Promise<Result<StateDirectory>> => {
+const makeTemporary = async (): Promise<Result<StateDirectory>> => {
   try {
-    if (named !== undefined) {
-      await mkdir(named, { recursive: true, mode: 0o700 })
-      return ok({ path: await realpath(named), release: () => Promise.resolve() })
-    }
     const path = await realpath(await mkdtemp(join(tmpdir(), "computerd-")))
     return ok({ path, release: () => remove(path) })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    return fail("store_unavailable", `no state directory: ${reason}`)
+    return fail("store_unavailable", `no temporary directory can be made: ${reason}`)
   }
+}
+
+export const openStateDirectory = async (named: string | undefined): Promise<Result<StateDirectory>> => {
+  if (named === undefined) return makeTemporary()
+  const prepared = await prepareStateDirectory(named)
+  return prepared.ok ? ok({ path: prepared.value, release: () => Promise.resolve() }) : prepared
 }

@@ -1,16 +1,9 @@
 /** Routes of the operator surface: parse, call, map codes. The decisions are the control plane's. */
 import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import {
-  CodedError,
-  type Failure,
-  fail,
-  failure,
-  firstIssue,
-  ok,
-  type Result,
-} from "@computerd/protocol/errors"
+import { CodedError, type Failure, fail, failure, ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId, TurnId } from "@computerd/protocol/ids"
+import { judge } from "@computerd/protocol/judge"
 import { Elysia } from "elysia"
 import type { z } from "zod"
 import type { FleetSnapshot, TurnView } from "../receiver/fleet.ts"
@@ -58,9 +51,9 @@ const answer = <Value>(result: Result<Value>): Response =>
   result.ok ? Response.json(result.value) : refusal(result.error)
 
 const parse = <Value>(schema: z.ZodType<Value>, value: unknown): Result<Value> => {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return ok(parsed.data)
-  const { field, message } = firstIssue(parsed.error)
+  const judged = judge(schema, value)
+  if (judged.ok) return judged
+  const { field, message } = judged.error
   return fail("invalid_arguments", `${field || "body"} ${message}`, field)
 }
 

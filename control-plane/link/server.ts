@@ -14,6 +14,7 @@ import type { Receiver } from "../receiver/receiver.ts"
 import { authenticate } from "./authenticate.ts"
 import { type BundleDeps, bundleResponse } from "./bundles.ts"
 import { type Connection, openConnection, type Socket } from "./connection.ts"
+import { isLoopback, loopbackAdvice } from "./loopback.ts"
 
 export interface LinkServer {
   readonly hostname: string
@@ -47,11 +48,27 @@ const refusal = (status: number, text: string): Response => new Response(`${text
 
 const bundlePrefix = bundlePath("")
 
-const portOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "unknown reason"
+const listenAdvice: Readonly<Record<string, string>> = {
+  EADDRINUSE: "stop what uses the port, or choose another",
+  EACCES: "choose a port that this user may take",
+  EADDRNOTAVAIL: "choose an address that this machine has",
+  EAFNOSUPPORT: "choose an address of a kind that this machine has",
+}
+
+/** Why an address cannot be listened on, and what to do about it. */
+export const listenProblem = (
+  { hostname, port }: { readonly hostname: string; readonly port: number },
+  error: unknown,
+): string => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown reason"
+  const place = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`
+  return `cannot listen on ${place} (${code}); ${listenAdvice[code] ?? "choose another address"}`
+}
 
 export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
   const { receiver, ports } = deps
+  if (!isLoopback(deps.listen.hostname))
+    return fail("invalid_configuration", `the address of the link ${loopbackAdvice}`, "listen.hostname")
   const owners = new Map<ComputerId, Connection>()
   const open = new Set<Connection>()
 
@@ -124,12 +141,7 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
   try {
     server = serve()
   } catch (error) {
-    const { hostname, port } = deps.listen
-    return fail(
-      "invalid_configuration",
-      `cannot listen on ${hostname}:${port} (${portOf(error)}); stop what uses the port or choose another`,
-      "listen.port",
-    )
+    return fail("invalid_configuration", listenProblem(deps.listen, error), "listen.port")
   }
   const unsubscribe = receiver.onCommand((computerId) => owners.get(computerId)?.push())
   const hostname = server.hostname ?? deps.listen.hostname

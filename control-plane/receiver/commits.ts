@@ -7,13 +7,16 @@
  */
 import { fail, type Result } from "@computerd/protocol/errors"
 import type { ComputerId } from "@computerd/protocol/ids"
-import type { CancelTimer, Ports } from "../ports.ts"
+import type { Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import { Draft } from "../rules/draft.ts"
 import { isSettled } from "../rules/entities.ts"
 import type { Given } from "../rules/given.ts"
 import { apply } from "../store/apply.ts"
 import type { Store } from "../store/open.ts"
+import { createAcknowledged } from "./acknowledged.ts"
+import { createGroup } from "./group.ts"
+import { createRetried } from "./retried.ts"
 
 export type Work<Value> = (draft: Draft, given: Given) => Result<Value>
 
@@ -47,165 +50,95 @@ interface Waiting {
 
 /** Bounds how long one group keeps the event loop. */
 const groupMax = 128
-const retryMs = 1_000
-/** Acknowledgements are not urgent: until they are stored, only disk space waits. */
-const acknowledgeMs = 250
 
 const stopping = fail(
   "admission_unavailable",
   "the control plane is stopping; retry with the same idempotencyKey",
 )
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+interface Decided<Value> {
+  readonly result: Result<Value>
+  readonly told: () => void
+}
+
+/** M1; inside a transaction. */
+const decide = <Value>(deps: CommitsDeps, work: Work<Value>): Decided<Value> => {
+  const given = deps.given()
+  const draft = new Draft(deps.store.state)
+  const result = work(draft, given)
+  if (!result.ok) return { result, told: () => undefined }
+  const changes = draft.changes()
+  apply(deps.store.tables, changes)
+  return { result, told: () => deps.tell(changes, given.now) }
+}
+
+/** M3 */
+const unstored = (ports: Ports, operation: string, error: unknown): Result<never> => {
+  const message = error instanceof Error ? error.message : String(error)
+  ports.journal.record({ type: "store_failed", operation, message })
+  return fail("admission_unavailable", "nothing was stored; retry with the same idempotencyKey")
+}
 
 export const createCommits = (deps: CommitsDeps): Commits => {
   const { store, ports } = deps
-  const queue: Waiting[] = []
-  const reports: { readonly operation: string; readonly work: Work<void> }[] = []
-  const acknowledged = new Map<ComputerId, number>()
-  let gathering = false
-  let acknowledging: CancelTimer | undefined
-  let retrying: CancelTimer | undefined
+  const acknowledged = createAcknowledged({ store, ports })
+  const retried = createRetried(ports)
   let closed = false
 
-  const writeAcknowledged = (): void => {
-    for (const [computer, seq] of acknowledged) {
-      store.tables.links.dropCommands(computer, seq)
-      store.tables.computers.acknowledge(computer, seq)
-    }
-  }
-
-  /** One transaction, with the acknowledgements that wait. */
-  const transaction = <Value>(work: () => Value): Value => {
-    const value = store.transaction(() => {
-      writeAcknowledged()
-      return work()
-    })
-    acknowledged.clear()
-    return value
-  }
-
-  const decide = <Value>(
-    work: Work<Value>,
-  ): { readonly result: Result<Value>; readonly told: () => void } => {
-    const given = deps.given()
-    const draft = new Draft(store.state)
-    const result = work(draft, given)
-    if (!result.ok) return { result, told: () => undefined }
-    const changes = draft.changes()
-    apply(store.tables, changes)
-    return { result, told: () => deps.tell(changes, given.now) }
-  }
-
-  const unstored = (operation: string, error: unknown): Result<never> => {
-    ports.journal.record({ type: "store_failed", operation, message: textOf(error) })
-    return fail("admission_unavailable", "nothing was stored; retry with the same idempotencyKey")
-  }
-
-  const now: Commits["now"] = (operation, work) => {
+  const now: Commits["now"] = <Value>(operation: string, work: Work<Value>) => {
     if (closed) return stopping
+    let decided: Decided<Value>
     try {
-      const { result, told } = transaction(() => decide(work))
-      told()
-      return result
+      decided = acknowledged.transaction(() => decide(deps, work))
     } catch (error) {
-      return unstored(operation, error)
+      return unstored(ports, operation, error)
     }
+    decided.told()
+    return decided.result
   }
 
-  const performTogether = (group: readonly Waiting[]): void => {
-    let answers: (() => void)[]
+  /** M2 */
+  const performTogether = (items: readonly Waiting[]): void => {
+    let answers: readonly (() => void)[]
     try {
-      answers = transaction(() => group.map((waiting) => waiting.perform()))
+      answers = acknowledged.transaction(() => items.map((item) => item.perform()))
     } catch {
-      for (const waiting of group) waiting.alone()
+      for (const item of items) item.alone()
       return
     }
     for (const answer of answers) answer()
   }
 
-  const flush = (): void => {
-    gathering = false
-    if (queue.length === 0) return
-    performTogether(queue.splice(0, groupMax))
-    if (queue.length > 0) gather()
-  }
-
-  const gather = (): void => {
-    if (gathering) return
-    gathering = true
-    ports.soon(flush)
-  }
+  const group = createGroup<Waiting>(ports, { max: groupMax, perform: performTogether })
 
   const grouped: Commits["grouped"] = <Value>(operation: string, work: Work<Value>) => {
     const { promise, resolve } = Promise.withResolvers<Result<Value>>()
-    queue.push({
-      perform: () => {
-        const { result, told } = decide(work)
-        return () => {
-          told()
-          resolve(result)
-        }
-      },
-      alone: () => resolve(now(operation, work)),
-    })
-    gather()
-    return promise
-  }
-
-  const drainReports = (): void => {
-    retrying = undefined
-    for (let next = reports[0]; next !== undefined && !closed; next = reports[0]) {
-      const stored = now(next.operation, next.work)
-      if (!stored.ok && stored.error.code === "admission_unavailable") {
-        retryLater()
-        return
+    const perform = (): (() => void) => {
+      const { result, told } = decide(deps, work)
+      return () => {
+        told()
+        resolve(result)
       }
-      reports.shift()
     }
-  }
-
-  const retryLater = (): void => {
-    retrying ??= ports.after(retryMs, drainReports)
-  }
-
-  const flushAcknowledged = (): void => {
-    acknowledging = undefined
-    if (closed || acknowledged.size === 0) return
-    try {
-      transaction(() => undefined)
-    } catch (error) {
-      unstored("acknowledge", error)
-      acknowledgeLater()
-    }
-  }
-
-  const acknowledgeLater = (): void => {
-    acknowledging ??= ports.after(acknowledgeMs, flushAcknowledged)
+    group.add({ perform, alone: () => resolve(now(operation, work)) })
+    return promise
   }
 
   return {
     look: (work) => (closed ? stopping : work(new Draft(store.state), deps.given())),
     now,
     grouped,
-    persist: (operation, work) => {
-      reports.push({ operation, work })
-      if (retrying === undefined) drainReports()
-    },
-    acknowledge: (computer, seq) => {
-      acknowledged.set(computer, Math.max(seq, acknowledged.get(computer) ?? 0))
-      acknowledgeLater()
-    },
+    persist: (operation, work) => retried.persist(() => now(operation, work)),
+    acknowledge: acknowledged.note,
     flush: () => {
-      while (queue.length > 0) flush()
-      if (retrying === undefined) drainReports()
-      acknowledging?.()
-      flushAcknowledged()
+      group.flush()
+      retried.drain()
+      acknowledged.flush()
     },
     close: () => {
       closed = true
-      retrying?.()
-      acknowledging?.()
+      retried.close()
+      acknowledged.close()
     },
   }
 }

@@ -1,26 +1,23 @@
 /** Builds a receiver over its store: rules decide, commits make durable, waits and listeners are told afterwards. */
-import { CodedError, failure, ok, type Result } from "@computerd/protocol/errors"
+import { ok, type Result } from "@computerd/protocol/errors"
 import type { ComputerId } from "@computerd/protocol/ids"
-import { unacknowledgedFramesMax } from "@computerd/protocol/limits"
-import { AdmittedTurn } from "@computerd/runtime-mcp/tools/views"
 import type { Ports } from "../ports.ts"
-import { attach, detach, renew } from "../rules/attachment.ts"
 import type { Changes } from "../rules/changes.ts"
-import { confirmDeleted, loseComputer, reportState } from "../rules/computers.ts"
 import type { Settings } from "../rules/given.ts"
-import { controlFromOutside, startFromOutside } from "../rules/outside.ts"
-import { openStore, type Store } from "../store/open.ts"
-import { createAdmissions } from "./admissions.ts"
-import { type Commits, createCommits, settledTurns } from "./commits.ts"
+import { progress } from "../rules/progress.ts"
+import { openStore } from "../store/open.ts"
+import { computers, outside, publication } from "./calls.ts"
+import { createCommits, settledTurns } from "./commits.ts"
 import { createDue } from "./due.ts"
 import type { FleetEvent } from "./fleet.ts"
+import { links } from "./links.ts"
 import { createListeners } from "./listeners.ts"
-import type { Receiver, StartedSession } from "./receiver.ts"
-import { applyReport } from "./reports.ts"
-import { givenOf, sameText, sha256Hex } from "./seals.ts"
-import { computerRows, fleetSnapshot, viewTurn } from "./snapshot.ts"
+import type { Parts } from "./parts.ts"
+import type { Receiver } from "./receiver.ts"
+import { givenOf } from "./seals.ts"
 import { fleetEvents } from "./told.ts"
-import { createWaits, type Waits } from "./waits.ts"
+import { views } from "./views.ts"
+import { createWaits } from "./waits.ts"
 
 export interface ReceiverOptions {
   /** The SQLite file; its directory exists. */
@@ -29,135 +26,16 @@ export interface ReceiverOptions {
   readonly settings: Settings
 }
 
-interface Parts {
-  readonly store: Store
-  readonly ports: Ports
-  readonly commits: Commits
-  readonly waits: Waits
+/** The limit may be another one than before the restart. */
+const reconsiderRoom = ({ store, commits }: Parts): void => {
+  const resting = store.tables.computers.all().filter((computer) => computer.desired !== "running")
+  if (resting.length === 0) return
+  commits.now("reconsider room", (draft, given) => {
+    for (const computer of resting) draft.touchComputer(computer.id)
+    progress(draft, given)
+    return ok(undefined)
+  })
 }
-
-const publication = ({
-  store,
-  ports,
-  commits,
-}: Parts): Pick<Receiver, "addDeployment" | "deployment" | "currentDeployment"> => ({
-  addDeployment: (environment, manifest) => {
-    const id = ports.newId("dep")
-    const added = commits.now("publish", (draft, given) => {
-      draft.addDeployment({ id, environment, manifest, createdAt: given.now })
-      return ok(undefined)
-    })
-    if (!added.ok) throw new CodedError(added.error)
-    return { deploymentId: id }
-  },
-  deployment: (id) => store.state.deployment(id)?.manifest,
-  currentDeployment: store.state.currentDeployment,
-})
-
-const outside = ({ commits }: Parts): Pick<Receiver, "startSession" | "control"> => ({
-  startSession: (request): Result<StartedSession> => {
-    const started = commits.now("start", (draft, given) => startFromOutside(draft, request, given))
-    return started.ok ? ok(AdmittedTurn.parse(started.value.answer)) : started
-  },
-  control: (request) =>
-    commits.now(request.kind, (draft, given) => controlFromOutside(draft, request, given)),
-})
-
-type ComputerCalls = Pick<
-  Receiver,
-  | "computersToRun"
-  | "computers"
-  | "registerCredential"
-  | "authenticate"
-  | "computerState"
-  | "computerDeleted"
-  | "computerLost"
->
-
-const computers = ({ store, commits }: Parts): ComputerCalls => ({
-  computersToRun: () => computerRows(store).filter((row) => row.desired === "running"),
-  computers: () => computerRows(store),
-  registerCredential: (computerId, digest) => {
-    store.transaction(() => store.tables.links.putCredential(computerId, digest))
-  },
-  authenticate: (credential) => {
-    const digest = sha256Hex(credential)
-    const owner = store.tables.links.credentialOwner(digest)
-    return owner !== undefined && sameText(owner.digest, digest) ? owner.computerId : undefined
-  },
-  computerState: (computerId, residency, reason) =>
-    commits.persist("computer state", (draft, given) =>
-      ok(reportState(draft, { computerId, residency, reason }, given)),
-    ),
-  computerDeleted: (computerId) =>
-    commits.persist("computer deleted", (draft, given) => ok(confirmDeleted(draft, computerId, given))),
-  computerLost: (computerId, reason) =>
-    commits.persist("computer lost", (draft, given) =>
-      ok(loseComputer(draft, { computerId, reason }, given)),
-    ),
-})
-
-type LinkCalls = Pick<
-  Receiver,
-  "attach" | "renew" | "detach" | "event" | "admit" | "receipt" | "commandsAfter" | "acknowledge"
->
-
-const links = (parts: Parts): LinkCalls => {
-  const { store, ports, commits } = parts
-  const admissions = createAdmissions(parts)
-  return {
-    attach: (computerId, frame) => {
-      const attached = commits.now("attach", (draft, given) => attach(draft, { computerId, frame }, given))
-      if (attached.ok) {
-        const { epoch } = attached.value.lease
-        const { version, processes } = frame
-        ports.journal.record({
-          type: "supervisor_attached",
-          computerId,
-          epoch,
-          version,
-          processes: processes.length,
-        })
-      }
-      return attached
-    },
-    renew: (computerId, epoch) =>
-      commits.now("renew", (draft, given) => renew(draft, { computerId, epoch }, given)),
-    detach: (computerId, epoch) => {
-      commits.persist("detach", (draft) => ok(detach(draft, { computerId, epoch })))
-      ports.journal.record({ type: "supervisor_detached", computerId, epoch })
-    },
-    event: (computerId, epoch, seq, _atMs, event) =>
-      commits.now(`event ${event.type}`, (draft, given) =>
-        applyReport(draft, { computerId, epoch, seq, event }, { given, journal: ports.journal }),
-      ),
-    admit: (computerId, epoch, request, signal) => admissions.admit({ computerId, epoch, request }, signal),
-    receipt: (computerId, epoch, sessionId, key) =>
-      admissions.receipt({ computerId, epoch }, { sessionId, key }),
-    commandsAfter: (computerId, seq) =>
-      store.tables.links.commandsAfter(computerId, seq, unacknowledgedFramesMax),
-    acknowledge: commits.acknowledge,
-  }
-}
-
-const turns = ({ store, ports, waits }: Parts): Pick<Receiver, "snapshot" | "turn" | "waitTurn"> => ({
-  snapshot: () => fleetSnapshot(store, ports.now()),
-  turn: (sessionId, turnId) => viewTurn(store, sessionId, turnId),
-  waitTurn: async (sessionId, turnId, timeoutMs, signal) => {
-    const deadline = ports.now() + timeoutMs
-    for (;;) {
-      const turn = viewTurn(store, sessionId, turnId)
-      if (turn === undefined)
-        throw new CodedError(failure("not_found", `Session ${sessionId} has no Turn ${turnId}`))
-      if (turn.settledAtMs !== null) return turn
-      const how = await waits.wait(turnId, Math.max(deadline - ports.now(), 0), signal)
-      if (how === "timeout") return "timeout"
-      if (how === "aborted") throw signal.reason
-      if (how === "closed")
-        throw new CodedError(failure("admission_unavailable", "the control plane is stopping; wait again"))
-    }
-  },
-})
 
 /** Opens the store; a refusal says what is wrong with the file. */
 export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
@@ -184,6 +62,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
   const commits = createCommits({ store, ports, given, tell })
   const due = createDue({ store, ports, commits, settings })
   const parts: Parts = { store, ports, commits, waits }
+  reconsiderRoom(parts)
   due.run()
 
   let closing: Promise<void> | undefined
@@ -202,7 +81,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
     ...outside(parts),
     ...computers(parts),
     ...links(parts),
-    ...turns(parts),
+    ...views(parts),
     onEvent: events.subscribe,
     onCommand: commands.subscribe,
     close: () => {

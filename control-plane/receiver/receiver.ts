@@ -22,8 +22,9 @@ import type {
 import type { DeploymentManifest } from "@computerd/protocol/manifest"
 import type { Numbered } from "@computerd/protocol/numbering"
 import type { AttachedFrame, AttachFrame } from "../rules/attachment.ts"
+import type { StartRequest } from "../rules/client.ts"
 import type { Settings } from "../rules/given.ts"
-import type { OperatorControl, OperatorReceipt, StartRequest } from "../rules/outside.ts"
+import type { OperatorControl, OperatorReceipt } from "../rules/operator.ts"
 import type { ComputerRow, FleetEvent, FleetSnapshot, TurnView } from "./fleet.ts"
 
 export type Unsubscribe = () => void

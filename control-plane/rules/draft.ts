@@ -1,6 +1,7 @@
 /**
  * One decision in the making: the state as it would be, and the list of what changed. Nothing leaves it before the
- * decision is complete, so a refused one changes nothing.
+ * decision is complete, so a refused one changes nothing. Long because it has one short method for each thing that a rule
+ * may read or write, and nothing else.
  */
 import type { Content } from "@computerd/protocol/content"
 import type { ComputerId, EnvironmentKey, SessionId, StoreId, TurnId } from "@computerd/protocol/ids"

@@ -3,9 +3,9 @@ import type { Content } from "@computerd/protocol/content"
 import { ok } from "@computerd/protocol/errors"
 import type { SessionId } from "@computerd/protocol/ids"
 import { type Decide, mutation } from "./admission.ts"
-import { newTurn, runningTurn } from "./creation.ts"
 import type { Session } from "./entities.ts"
 import { checkGrant } from "./grant.ts"
+import { newTurn, runningTurn } from "./making.ts"
 import { enqueueTarget, openForEnqueue } from "./reach.ts"
 
 export interface EnqueueArguments {
@@ -18,7 +18,7 @@ export const enqueue: Decide<EnqueueArguments> = mutation<EnqueueArguments, Sess
   resolve: ({ draft, caller, arguments: asked }) => enqueueTarget(draft, caller, asked.sessionId),
   allowed: ({ caller }, target) => checkGrant(caller, { operation: "enqueue", agent: target.agent }),
   effect: ({ draft, caller, arguments: asked, given }, target) => {
-    const open = openForEnqueue(target)
+    const open = openForEnqueue(draft, caller, target)
     if (!open.ok) return open
     const sequence = target.lastSequence + 1
     const turn = newTurn(

@@ -62,8 +62,13 @@ export const enqueueTarget = (draft: Draft, caller: Caller, id: SessionId): Resu
   return draft.state.hasRequestedTurn(caller.session.id, id) ? ok(session) : notEligible(id)
 }
 
-export const openForEnqueue = (session: Session): Result<void> =>
-  session.status === "open" ? ok(undefined) : notEligible(session.id)
+/** That it is closing or closed is said to those alone who may see it; others read what an unknown id gets. */
+export const openForEnqueue = (draft: Draft, caller: Caller, session: Session): Result<void> => {
+  if (session.status === "open") return ok(undefined)
+  return isAccessible(draft, caller.session, session)
+    ? unknown("sessionId", `${session.id} is closing or closed and takes no further Turn`)
+    : notEligible(session.id)
+}
 
 /** V3 */
 export const ownedSession = (draft: Draft, caller: Caller, id: SessionId): Result<Session> => {

@@ -2,9 +2,14 @@
  * Everything about one scope that requests ask for again and again, encoded once: the tool list, the skill, what
  * `initialize` and `server/discover` say. A request then costs its checks and one concatenation.
  */
-import { Placement, type Scope } from "@computerd/protocol/scope"
+import type { Scope } from "@computerd/protocol/scope"
 import { runtimeSkillName, type ToolName } from "@computerd/protocol/tools"
-import { renderSkill, serverInstructions, skillDescription } from "@computerd/skill/render"
+import {
+  type CreationGrant,
+  renderSkill,
+  serverInstructions,
+  skillDescription,
+} from "@computerd/skill/render"
 import { grantedAgents } from "../policy/scope.ts"
 import { exposedTools, type Role } from "../tools/exposure.ts"
 import { listedTool } from "../tools/listing.ts"
@@ -37,12 +42,8 @@ const targets = (scope: Scope, { operation }: Tool): readonly string[] | "all" =
   return [...new Set([...spawned, ...started])].sort()
 }
 
-const placements = (scope: Scope): readonly Placement[] | "any" =>
-  scope.kind === "unrestricted"
-    ? "any"
-    : Placement.options.filter((placement) =>
-        scope.allow.some((rule) => "computer" in rule && rule.computer === placement),
-      )
+const creations = (scope: Scope): readonly CreationGrant[] | "any" =>
+  scope.kind === "unrestricted" ? "any" : scope.allow.filter((rule) => "computer" in rule)
 
 const skillText = (scope: Scope, role: Role): string => {
   const tools = exposedTools(scope, role)
@@ -52,7 +53,7 @@ const skillText = (scope: Scope, role: Role): string => {
     targets: new Map<ToolName, readonly string[] | "all">(
       tools.map((tool) => [tool.name, targets(scope, tool)]),
     ),
-    placements: placements(scope),
+    creations: creations(scope),
   })
 }
 

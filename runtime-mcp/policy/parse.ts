@@ -60,11 +60,25 @@ const knownFields = (operation: RuleOperation): readonly string[] => {
   return isTargeted(operation) ? ["operation", "agents"] : ["operation"]
 }
 
+/** Tools that no rule names, and what brings them. */
+const derived: ReadonlyMap<unknown, string> = new Map([
+  ["wait_turn", "comes with inspect_turn and has no rule of its own"],
+  ["list_sessions", "comes with inspect_session and has no rule of its own"],
+  ["list_agents", "comes with spawn and start and has no rule of its own"],
+  ["skills", "is always there and has no rule of its own"],
+])
+
+const operationProblem = (value: unknown): string => {
+  const brought = derived.get(value)
+  return brought === undefined
+    ? `must be one of ${RuleOperation.options.join(", ")}`
+    : `must not be ${String(value)}, which ${brought}`
+}
+
 const parseRule = (value: unknown, at: string, manifest: ReadonlySet<string>): Result<NormalRule> => {
   if (!isFields(value)) return refuse(at, "must be an object with operation")
   const operation = RuleOperation.safeParse(value.operation)
-  if (!operation.success)
-    return refuse(`${at}.operation`, `must be one of ${RuleOperation.options.join(", ")}`)
+  if (!operation.success) return refuse(`${at}.operation`, operationProblem(value.operation))
   const known = unknownField(value, knownFields(operation.data), at)
   if (!known.ok) return known
   if (operation.data === "list_computers") return ok({ operation: operation.data })

@@ -5,7 +5,7 @@ import type { Atom } from "./atoms.ts"
 import { parsePolicy } from "./parse.ts"
 import { defaultMaximum, firstBeyond } from "./scope.ts"
 
-/** Kept apart from the value, so that an explicit `undefined` or `null` is never read as "the maximum". */
+/** Kept apart from the value, so that an explicit `null` is never read as "the maximum". */
 export type GivenPolicy = { readonly given: false } | { readonly given: true; readonly value: unknown }
 
 export const resolveMaximum = (policy: GivenPolicy, manifestAgents: readonly string[]): Result<Scope> =>

@@ -3,9 +3,9 @@
  * repeats no value: `invalid_arguments`, `content_kind_unsupported` or `content_limit_exceeded`.
  */
 import { type ContentProblem, contentProblem, contentSizeProblem } from "@computerd/protocol/content"
-import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { fail, type Result } from "@computerd/protocol/errors"
+import { judge } from "@computerd/protocol/judge"
 import type { ToolName } from "@computerd/protocol/tools"
-import type { z } from "zod"
 import type { Tool } from "./tool.ts"
 
 type Fields = { readonly [Field in "input" | "message"]?: unknown }
@@ -24,28 +24,6 @@ const refuse = (field: string, problem: string): ReturnType<typeof fail> => {
 const refuseContent = (field: string, problem: ContentProblem): ReturnType<typeof fail> =>
   fail(problem.code, `${field}${problem.at} ${problem.message}`, `${field}${problem.at}`)
 
-const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
-
-/** Sentences that continue "the argument …"; texts of our own schemas take precedence over these. */
-const sentence: z.core.$ZodErrorMap = (issue) => {
-  switch (issue.code) {
-    case "invalid_type":
-      if (issue.input === undefined) return "is required"
-      return `must be ${article(issue.expected === "int" ? "integer" : issue.expected)}`
-    case "invalid_value":
-      if (issue.input === undefined) return "is required"
-      return `must be ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`
-    case "too_small":
-      return `must be at least ${issue.minimum}`
-    case "too_big":
-      return `must be at most ${issue.maximum}`
-    default:
-      return undefined
-  }
-}
-
-const onIssue = { error: sentence }
-
 export const checkArguments = <Arguments>(
   tool: Tool<ToolName, Arguments>,
   value: unknown,
@@ -55,11 +33,8 @@ export const checkArguments = <Arguments>(
   const field = tool.content ?? "arguments"
   const kind = contentProblem(content)
   if (kind !== undefined) return refuseContent(field, kind)
-  const parsed = tool.input.safeParse(value, onIssue)
-  if (!parsed.success) {
-    const issue = firstIssue(parsed.error)
-    return refuse(issue.field === "" ? "arguments" : issue.field, issue.message)
-  }
+  const judged = judge(tool.input, value)
+  if (!judged.ok) return refuse(judged.error.field || "arguments", judged.error.message)
   const size = content === undefined ? undefined : contentSizeProblem(content)
-  return size === undefined ? ok(parsed.data) : refuseContent(field, size)
+  return size === undefined ? judged : refuseContent(field, size)
 }

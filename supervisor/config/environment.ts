@@ -27,5 +27,9 @@ export const readEnvironment = (environment: Environment): Result<ConfigurationS
     if (!value.ok) return fail("invalid_configuration", `${key} (${variable}) ${value.error.message}`, key)
     values.set(key, value.value)
   }
-  return ok({ values, nameOf: (key) => `${key} (${configurationFields[key].variable})` })
+  return ok({
+    values,
+    blame: "invalid_configuration",
+    nameOf: (key) => `${key} (${configurationFields[key].variable})`,
+  })
 }

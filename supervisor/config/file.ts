@@ -44,5 +44,5 @@ export const readConfigurationFile = async (path: string): Promise<Result<Config
       return fail("invalid_configuration", `${key} in ${path} is not a known key`, key)
     values.set(key, value)
   }
-  return ok({ values, nameOf: (key) => `${key} in ${path}` })
+  return ok({ values, blame: "invalid_configuration", nameOf: (key) => `${key} in ${path}` })
 }

@@ -4,7 +4,8 @@
  */
 import { stat } from "node:fs/promises"
 import { SupervisorConfiguration } from "@computerd/protocol/configuration"
-import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { type ErrorCode, fail, ok, type Result } from "@computerd/protocol/errors"
+import { type Issue, judgeAll } from "@computerd/protocol/judge"
 import { readCredential } from "./credential.ts"
 import { type Environment, fileVariable, readEnvironment } from "./environment.ts"
 import { type ConfigurationKey, configurationFields, isConfigurationKey } from "./fields.ts"
@@ -19,7 +20,11 @@ export interface ConfigurationInputs {
   readonly environment: Environment
 }
 
-const noFile: ConfigurationSource = { values: new Map(), nameOf: (key) => key }
+const noFile: ConfigurationSource = {
+  values: new Map(),
+  blame: "invalid_configuration",
+  nameOf: (key) => key,
+}
 
 const readSources = async (inputs: ConfigurationInputs): Promise<Result<readonly ConfigurationSource[]>> => {
   const flags = readFlags(inputs.argv)
@@ -31,29 +36,42 @@ const readSources = async (inputs: ConfigurationInputs): Promise<Result<readonly
   return file.ok ? ok([file.value, environment.value, flags.value.source]) : file
 }
 
-const nameAt = (field: string, sources: readonly ConfigurationSource[]): string => {
-  const key = /^[A-Za-z]+/.exec(field)?.[0] ?? ""
-  if (!isConfigurationKey(key)) return field
-  const source = sources.findLast(({ values }) => values.has(key))
-  return source === undefined ? field : source.nameOf(key).replace(key, field)
+const keyAt = (field: string): string => /^[A-Za-z]+/.exec(field)?.[0] ?? ""
+
+/** Where the value of a field was written. */
+const sourceOf = (
+  field: string,
+  sources: readonly ConfigurationSource[],
+): ConfigurationSource | undefined => {
+  const key = keyAt(field)
+  return isConfigurationKey(key) ? sources.findLast(({ values }) => values.has(key)) : undefined
 }
 
-const missing = (key: ConfigurationKey): Result<never> => {
+const nameAt = (field: string, sources: readonly ConfigurationSource[]): string => {
+  const key = keyAt(field)
+  if (!isConfigurationKey(key)) return field
+  return sourceOf(field, sources)?.nameOf(key).replace(key, field) ?? field
+}
+
+/** It is the command line alone when every field is wrong there. */
+const blame = (fields: readonly string[], sources: readonly ConfigurationSource[]): ErrorCode =>
+  fields.every((field) => sourceOf(field, sources)?.blame === "invalid_arguments")
+    ? "invalid_arguments"
+    : "invalid_configuration"
+
+const missing = (key: ConfigurationKey): string => {
   const { variable, flag } = configurationFields[key]
-  return fail(
-    "invalid_configuration",
-    `${key} is missing; set it in the file, as ${variable} or with ${flag}`,
-    key,
-  )
+  return `${key} is missing; set it in the file, as ${variable} or with ${flag}`
 }
 
 const judge = (sources: readonly ConfigurationSource[]): Result<ResolvedConfig> => {
   const merged = new Map(sources.flatMap(({ values }) => [...values]))
-  const parsed = SupervisorConfiguration.safeParse(Object.fromEntries(merged))
-  if (parsed.success) return ok(parsed.data)
-  const { field, message } = firstIssue(parsed.error)
-  if (isConfigurationKey(field) && !merged.has(field)) return missing(field)
-  return fail("invalid_configuration", `${nameAt(field, sources)}: ${message}`, field)
+  const judged = judgeAll(SupervisorConfiguration, Object.fromEntries(merged))
+  if (judged.ok) return judged
+  const problem = ({ field, message }: Issue): string =>
+    isConfigurationKey(field) && !merged.has(field) ? missing(field) : `${nameAt(field, sources)}: ${message}`
+  const fields = judged.error.map(({ field }) => field)
+  return fail(blame(fields, sources), judged.error.map(problem).join("; "), judged.error[0].field)
 }
 
 const isDirectory = async (path: string): Promise<boolean> => {
@@ -71,14 +89,14 @@ const checkFiles = async (
 ): Promise<Result<ResolvedConfig>> => {
   if (!(await isDirectory(config.workspace)))
     return fail(
-      "invalid_configuration",
+      blame(["workspace"], sources),
       `${nameAt("workspace", sources)}: ${config.workspace} is not a directory`,
       "workspace",
     )
   const credential = readCredential(config.credentialFile)
   if (credential.ok) return ok(config)
   const message = `${nameAt("credentialFile", sources)}: ${credential.error.message}`
-  return fail("invalid_configuration", message, "credentialFile")
+  return fail(blame(["credentialFile"], sources), message, "credentialFile")
 }
 
 export const resolveConfiguration = async (inputs: ConfigurationInputs): Promise<Result<ResolvedConfig>> => {

@@ -1,6 +1,7 @@
 /** Reads a supervisor's status over its operator socket. */
 import { statSync } from "node:fs"
-import { Failure, fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { Failure, fail, type Result } from "@computerd/protocol/errors"
+import { judge } from "@computerd/protocol/judge"
 import { Status, statusPath } from "@computerd/protocol/operator"
 import { socketAddress } from "./socket.ts"
 
@@ -55,9 +56,9 @@ export const readStatus = async (socketPath: string): Promise<Result<Status>> =>
   try {
     const response = await get(socketPath)
     if (!response.ok) return refused(socketPath, await response.json())
-    const status = Status.safeParse(await response.json())
-    if (status.success) return ok(status.data)
-    const { field, message } = firstIssue(status.error)
+    const status = judge(Status, await response.json())
+    if (status.ok) return status
+    const { field, message } = status.error
     return fail(
       "unsupported_protocol",
       `the supervisor's status is of another version (${field}: ${message})`,

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test"
 import { ErrorCode } from "@computerd/protocol/errors"
+import { ToolName } from "@computerd/protocol/tools"
 import { exists, files, linesWith, shipped } from "./tree.ts"
 
 const offenders = async (pattern: RegExp, allowed: RegExp): Promise<readonly string[]> =>
@@ -54,4 +55,11 @@ test("every error code is used, but for those reserved for a Slack binding", asy
     (code) => !reserved.has(code) && !sources.some((file) => file.text.includes(`"${code}"`)),
   )
   expect(unused).toEqual([])
+})
+
+test("the README names every tool and every file of docs/", async () => {
+  const readme = await Bun.file(new URL("../../README.md", import.meta.url)).text()
+  const tools = ToolName.options.filter((tool) => !readme.includes(`\`${tool}\``))
+  const docs = (await files("docs/*.md")).filter(({ path }) => !readme.includes(`(${path})`))
+  expect({ tools, docs: docs.map(({ path }) => path) }).toEqual({ tools: [], docs: [] })
 })

@@ -54,6 +54,23 @@ test("each wrong argument is refused by name", () => {
   for (const [line, message] of Object.entries(expected)) expect(refusal(line)).toContain(message)
 })
 
+test("an empty value is refused by name wherever one is expected", () => {
+  const message = (...argv: readonly string[]) => {
+    const command = readCommand(argv, { cwd: "/here" })
+    return command.ok ? "accepted" : command.error.message
+  }
+  const agent = ["--agent", "a", "--input", ""]
+  expect(message("dev", "", ...agent)).toContain("PROGRAM is empty")
+  expect(message("dev", "p", ...agent, "--state", "")).toBe("--state needs a value")
+  expect(message("dev", "p", ...agent, "--env", "")).toBe("--env needs a value")
+  expect(message("dev", "p", ...agent, "--capacity", "")).toBe("--capacity needs a value")
+  expect(message("dev", "p", "--agent", "", "--input", "i")).toBe("--agent needs a value")
+  expect(message("control-plane", "--state", "")).toBe("--state needs a value")
+  expect(message("control-plane", "--state", "s", "--listen", "")).toBe("--listen needs a value")
+  expect(message("status", "--socket", "")).toBe("--socket needs a value")
+  expect(message("")).toContain('"" is no verb')
+})
+
 test("a value that may be a secret is not repeated", () => {
   expect(refusal("dev p --agent a --input i --env hunter2")).not.toContain("hunter2")
 })
@@ -66,7 +83,16 @@ test("control-plane listens on loopback unless it is told otherwise", () => {
   expect(listen("")).toEqual({ hostname: "127.0.0.1", port: 0 })
   expect(listen(" --listen 7070")).toEqual({ hostname: "127.0.0.1", port: 7070 })
   expect(listen(" --listen [::1]:7070")).toEqual({ hostname: "::1", port: 7070 })
-  expect(listen(" --listen host:1")).toEqual({ hostname: "host", port: 1 })
+  expect(listen(" --listen 127.0.0.2:1")).toEqual({ hostname: "127.0.0.2", port: 1 })
+  expect(listen(" --listen localhost:1")).toEqual({ hostname: "localhost", port: 1 })
+})
+
+test("an address that others may reach is refused, and no name is looked up", () => {
+  const others = ["0.0.0.0:0", "[::]:0", "10.0.0.1:1", "example.com:0", "127.0.0.1.example.com:1", "127.1:1"]
+  for (const address of [...others, "128.0.0.1:1", "127.0.0.256:1", "[::ffff:127.0.0.1]:1"])
+    expect(refusal(`control-plane --state s --listen ${address}`)).toMatch(
+      /^--listen must be (on loopback|HOST:PORT)/,
+    )
 })
 
 test("a capacity is a number of Computers, and there is none unless it is given", () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { consoleFolder, showConsole } from "@computerd/computerd/dev/output/console"
+import { consoleFolder, consoleFolders, showConsole } from "@computerd/computerd/dev/output/console"
 import { createPieces } from "@computerd/computerd/dev/output/pieces"
 import { showTurns } from "@computerd/computerd/dev/output/turns"
 import type { FleetEvent, SessionView } from "@computerd/computerd/dev/view/fleet"
@@ -126,6 +126,11 @@ test("what Session processes print is shown from where it began, also after its 
   lines.splice(0)
   close()
   expect(lines).toEqual(["worker stdout: end"])
+})
+
+test("where the console of all Sessions lies is one pattern", () => {
+  const pattern = consoleFolders(state)
+  expect(new Bun.Glob(`${pattern}/*`).match(consoleFolder(state, session))).toBe(true)
 })
 
 test("what an earlier run printed is not shown again", async () => {

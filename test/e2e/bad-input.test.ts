@@ -56,7 +56,7 @@ export const a = agent({ id: "a", template: box, turn: () => x })`,
   "a throwing top level": [`throw new Error("no luck")`, /^computerd: invalid_program: .*no luck/],
   "an unknown Agent": [
     `export const b = agent({ id: "b", template: box, turn: () => 1 })`,
-    /^computerd: target_not_published: .*"a"/,
+    /^computerd: target_not_published: .*"a"; it has b$/,
   ],
   "a throwing init": [
     `export const a = agent({ id: "a", template: box, init() { throw new Error("no luck") }, turn: () => 1 })`,

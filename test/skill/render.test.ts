@@ -9,7 +9,7 @@ const render = (tools: readonly ToolName[], role: "root" | "child" = "root"): st
     role,
     tools,
     targets: new Map(tools.map((name) => [name, ["auditor"]])),
-    placements: ["new"],
+    creations: [{ operation: "spawn", computer: "new", agents: ["auditor"] }],
   })
 
 /** Tool names as words, so that `inspect_turn` is not found in a longer one. */
@@ -83,7 +83,7 @@ describe("the skill document", () => {
       role: "root",
       tools: ["skills", "spawn", "enqueue"],
       targets: new Map([["spawn", many] as const, ["enqueue", ["auditor"]] as const]),
-      placements: ["new"],
+      creations: [{ operation: "spawn", computer: "new", agents: many }],
     })
     expect(text).toContain("- `enqueue`: auditor\n")
     expect(text).toContain("agent-19 and 10 more")
@@ -102,11 +102,35 @@ describe("the skill document", () => {
 
   test("placement is described as it is granted", () => {
     const creation = (placements: readonly ("new" | "caller")[]) =>
-      renderSkill({ role: "root", tools: ["spawn"], targets: new Map(), placements })
+      renderSkill({
+        role: "root",
+        tools: ["spawn"],
+        targets: new Map([["spawn", ["auditor"]]]),
+        creations: placements.map((computer) => ({ operation: "spawn", computer, agents: ["auditor"] })),
+      })
     expect(creation(["new"])).toContain("Leave `computerId` out")
     expect(creation(["new"])).not.toContain("this Session's own Computer id")
     expect(creation(["caller"])).not.toContain("Leave `computerId` out")
     expect(creation(["new", "caller"])).toContain("this Session's own Computer id")
+  })
+
+  test("where places differ, each says what may be created there", () => {
+    const text = renderSkill({
+      role: "root",
+      tools: ["spawn", "start"],
+      targets: new Map<ToolName, readonly string[]>([
+        ["spawn", ["auditor", "writer"]],
+        ["start", ["writer"]],
+      ]),
+      creations: [
+        { operation: "spawn", computer: "new", agents: ["auditor"] },
+        { operation: "spawn", computer: "caller", agents: ["writer"] },
+        { operation: "start", computer: "new", agents: ["writer"] },
+      ],
+    })
+    expect(text).toContain("- `spawn` on a fresh Computer: auditor\n")
+    expect(text).toContain("- `spawn` on this Session's Computer: writer\n")
+    expect(text).toContain("- `start` on a fresh Computer: writer\n")
   })
 
   test("R47 the server's instructions lead to the skill and name no other tool", () => {

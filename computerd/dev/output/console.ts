@@ -19,6 +19,10 @@ const streams = ["stdout", "stderr"] as const
 export const consoleFolder = (stateDirectory: string, { computerId, id }: SessionView): string =>
   join(computerDirectory(stateDirectory, computerId).state, "logs", id)
 
+/** The same for every Session, as a pattern for people. */
+export const consoleFolders = (stateDirectory: string): string =>
+  join(computerDirectory(stateDirectory, "*").state, "logs")
+
 interface Tail {
   /** The complete lines since the last look. */
   readonly look: () => readonly string[]

@@ -1,6 +1,7 @@
 /** The Agents of a program: what their author wrote, judged and resolved. */
 import { failure, ok, type Result } from "@computerd/protocol/errors"
 import { DefinitionKey } from "@computerd/protocol/ids"
+import { judge } from "@computerd/protocol/judge"
 import { AgentManifest } from "@computerd/protocol/manifest"
 import type { DescribedAgent } from "@computerd/protocol/program"
 import type { Scope } from "@computerd/protocol/scope"
@@ -16,11 +17,11 @@ const agentKeys = (agents: readonly DescribedAgent[]): Result<readonly Definitio
   const keys: DefinitionKey[] = []
   for (const agent of agents) {
     const at = label("agents", agent.id, agent.exportName)
-    const key = DefinitionKey.safeParse(agent.id)
-    if (!key.success) return invalid(`${at}.id`, key.error.issues[0]?.message ?? "is invalid")
-    if (keys.includes(key.data))
+    const key = judge(DefinitionKey, agent.id)
+    if (!key.ok) return invalid(`${at}.id`, key.error.message)
+    if (keys.includes(key.value))
       return invalid(`${at}.id`, `is the id of two Agents; the second is exported as ${agent.exportName}`)
-    keys.push(key.data)
+    keys.push(key.value)
   }
   return ok(keys)
 }

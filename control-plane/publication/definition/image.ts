@@ -1,6 +1,7 @@
 /** The image of a Template: its steps in order, with what a `copy` step reads still to be read. */
 import { isAbsolute, normalize } from "node:path/posix"
 import { ok, type Result } from "@computerd/protocol/errors"
+import { judge } from "@computerd/protocol/judge"
 import type { DescribedImageStep, DescribedTemplate } from "@computerd/protocol/program"
 import { z } from "zod"
 import { invalid } from "./field.ts"
@@ -51,11 +52,10 @@ const insideRoot = (path: string): boolean => !`${normalize(path)}/`.startsWith(
 
 /** Checks one value; the problem is told at `field`, followed by the path inside the value. */
 const check = <Value>(schema: z.ZodType<Value>, value: unknown, field: string): Result<Value> => {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return ok(parsed.data)
-  const issue = parsed.error.issues[0]
-  const inner = issue?.path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)) ?? []
-  return invalid(`${field}${inner.join("")}`, issue?.message ?? "is invalid")
+  const judged = judge(schema, value)
+  if (judged.ok) return judged
+  const inner = judged.error.field
+  return invalid(`${field}${inner === "" || inner.startsWith("[") ? "" : "."}${inner}`, judged.error.message)
 }
 
 const planCopy = (

@@ -5,6 +5,7 @@
 import { type Json, JsonValue } from "@computerd/protocol/content"
 import { ok, type Result } from "@computerd/protocol/errors"
 import { DefinitionKey } from "@computerd/protocol/ids"
+import { judge } from "@computerd/protocol/judge"
 import type { TemplateManifest } from "@computerd/protocol/manifest"
 import type { DescribedTemplate } from "@computerd/protocol/program"
 import { z } from "zod"
@@ -20,17 +21,15 @@ const cpuMax = 1024
 const Resources = z.strictObject({ cpu: z.unknown(), memory: z.unknown() })
 
 const parseResources = (value: unknown, field: string): Result<TemplateManifest["resources"]> => {
-  const parsed = Resources.safeParse(value)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    return issue?.code === "unrecognized_keys"
-      ? invalid(`${field}.${issue.keys[0] ?? ""}`, "is not a known field")
-      : invalid(field, 'must be { cpu, memory }, such as { cpu: 1, memory: "1GiB" }')
-  }
-  const { cpu } = parsed.data
+  const judged = judge(Resources, value)
+  if (!judged.ok)
+    return judged.error.field === ""
+      ? invalid(field, 'must be { cpu, memory }, such as { cpu: 1, memory: "1GiB" }')
+      : invalid(`${field}.${judged.error.field}`, judged.error.message)
+  const { cpu } = judged.value
   if (typeof cpu !== "number" || !(cpu > 0 && cpu <= cpuMax))
     return invalid(`${field}.cpu`, `must be a number above 0 and at most ${cpuMax}`)
-  const memory = parseMemory(parsed.data.memory, `${field}.memory`)
+  const memory = parseMemory(judged.value.memory, `${field}.memory`)
   return memory.ok ? ok({ cpu, memoryBytes: memory.value }) : memory
 }
 
@@ -59,8 +58,8 @@ const parsePolicies = (template: DescribedTemplate, at: string): Result<Policies
 
 const parseTemplate = (template: DescribedTemplate): Result<PlannedTemplate> => {
   const at = label("templates", template.id, template.exportName)
-  const id = DefinitionKey.safeParse(template.id)
-  if (!id.success) return invalid(`${at}.id`, id.error.issues[0]?.message ?? "is invalid")
+  const id = judge(DefinitionKey, template.id)
+  if (!id.ok) return invalid(`${at}.id`, id.error.message)
   const [unknown] = template.unknownFields
   if (unknown !== undefined) return invalid(`${at}.${unknown}`, "is not a field of template()")
   const image = planImage(template.image, `${at}.image`)
@@ -72,7 +71,7 @@ const parseTemplate = (template: DescribedTemplate): Result<PlannedTemplate> => 
   const deleteAfterUnused = parseDuration(template.deleteAfterUnused, `${at}.deleteAfterUnused`)
   if (!deleteAfterUnused.ok) return deleteAfterUnused
   return ok({
-    id: id.data,
+    id: id.value,
     image: image.value,
     resources: resources.value,
     ...policies.value,

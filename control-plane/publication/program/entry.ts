@@ -1,7 +1,8 @@
 /** Where a program starts and what its `package.json` says to publication. */
 import { realpath, stat } from "node:fs/promises"
 import { isAbsolute, join, resolve } from "node:path"
-import { fail, firstIssue, ok, type Result } from "@computerd/protocol/errors"
+import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { judge } from "@computerd/protocol/judge"
 import { z } from "zod"
 
 export interface Program {
@@ -48,10 +49,10 @@ const readPackage = async (path: string): Promise<Result<PackageFile>> => {
       "package.json",
     )
   }
-  const parsed = PackageFile.safeParse(value)
-  if (parsed.success) return ok(parsed.data)
-  const issue = firstIssue(parsed.error)
-  return fail("invalid_program", `${path}: ${issue.field} ${issue.message}`, `package.json.${issue.field}`)
+  const judged = judge(PackageFile, value)
+  if (judged.ok) return judged
+  const { field, message } = judged.error
+  return fail("invalid_program", `${path}: ${field} ${message}`, `package.json.${field}`)
 }
 
 /** The first that is named wins; a named file that is missing is an error and never falls through to the next. */

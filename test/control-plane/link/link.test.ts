@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test"
-import { serveLink } from "@computerd/control-plane/link/server"
+import { listenProblem, serveLink } from "@computerd/control-plane/link/server"
 import { Digest, Epoch, Generation, type RequestId } from "@computerd/protocol/ids"
 import { frameMaxBytes } from "@computerd/protocol/limits"
 import { linkPath } from "@computerd/protocol/link"
@@ -94,7 +94,28 @@ describe("who may speak", () => {
       ok: false,
       error: { code: "invalid_configuration", field: "listen.port" },
     })
-    expect(second.ok ? "" : second.error.message).toContain(`127.0.0.1:${server.port}`)
+    expect(second.ok ? "" : second.error.message).toBe(
+      `cannot listen on 127.0.0.1:${server.port} (EADDRINUSE); stop what uses the port, or choose another`,
+    )
+  })
+
+  test("each cause of a failure to listen has advice of its own", () => {
+    const said = (code: string) =>
+      listenProblem({ hostname: "::1", port: 80 }, Object.assign(new Error("no"), { code }))
+    expect(said("EADDRNOTAVAIL")).toBe(
+      "cannot listen on [::1]:80 (EADDRNOTAVAIL); choose an address that this machine has",
+    )
+    expect(said("EACCES")).toContain("a port that this user may take")
+    expect(said("ENOSUCHCODE")).toBe("cannot listen on [::1]:80 (ENOSUCHCODE); choose another address")
+  })
+
+  test("an address that other machines reach is refused, by a value and before anything listens", () => {
+    const { receiver, ports, content } = rig
+    for (const hostname of ["0.0.0.0", "::", "example.com", ""]) {
+      const listen = { hostname, port: 0 }
+      const served = serveLink({ receiver, ports, content, listen, attached: () => undefined })
+      expect(served).toMatchObject({ ok: false, error: { field: "listen.hostname" } })
+    }
   })
 })
 

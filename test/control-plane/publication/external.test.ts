@@ -59,7 +59,7 @@ test("a declared package travels as files with everything it depends on, as it f
     "native",
   ])
   expect(await readdir(join(folder, "node_modules/@bin"))).toEqual(["this"])
-  expect((await lstat(join(folder, "node_modules/@bin/this/run"))).mode & 0o777).toBe(0o755)
+  expect((await lstat(join(folder, "node_modules/@bin/this/run"))).mode & 0o777).toBe(0o700)
   expect(await readlink(join(folder, "node_modules/@bin/this/alias"))).toBe("run")
 
   await Bun.write(join(folder, "run.js"), 'console.log(JSON.stringify((await import("./index.js")).value))')

@@ -111,6 +111,22 @@ test("a listener that throws is reported and keeps no other from hearing", () =>
   })
 })
 
+test("a report that is made while another one is told is applied after it, and each once", () => {
+  rig().publish(["lead"])
+  const root = startRoot(rig(), "lead")
+  const { computerId } = root.supervisor
+  const residencies: string[] = []
+  rig().receiver.onEvent((event) => {
+    if (event.type !== "computer_changed") return
+    residencies.push(event.residency)
+    if (event.residency === "unavailable") rig().receiver.computerState(computerId, "starting")
+  })
+  rig().receiver.computerLost(computerId, "gone")
+  expect(residencies).toEqual(["unavailable", "starting"])
+  const attached = root.supervisor.attach()
+  expect(attached).toMatchObject({ ok: true, value: { lease: { epoch: 3 } } })
+})
+
 test("closing ends open waits, answers what is under way, leaves no timer, and can be repeated", async () => {
   rig().publish(["lead"])
   const root = startRoot(rig(), "lead")

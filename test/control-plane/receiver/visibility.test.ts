@@ -109,6 +109,18 @@ test("R64 R167 a stranger's closed Session takes no Turn and answers as an unkno
   await expectSame(root, ["enqueue"], [gone, closing])
 })
 
+test("a Session that its owner may see says that it is closing; who only sent it a Turn reads what an unknown id gets", async () => {
+  at().publish(["lead", "helper"])
+  const root = startRoot(at(), "lead")
+  const stranger = startRoot(at(), "lead")
+  const child = await runningChild(at(), root, "helper")
+  await enqueue(stranger, child)
+  await ask(root, "close_session", { sessionId: child.sessionId })
+  const text = async (who: typeof root) => refusal(await call(who, "enqueue", enqueuing(child)))
+  expect(await text(root)).toContain(`${child.sessionId} is closing or closed and takes no further Turn`)
+  await expectSame(stranger, ["enqueue"], [child])
+})
+
 test("R66 a Turn under another Session's id answers as an unknown Turn", async () => {
   at().publish(["lead", "helper"])
   const root = startRoot(at(), "lead")

@@ -140,7 +140,7 @@ test("R52 the skill is inside the code: bundled to one file it renders in an emp
   try {
     const entry = Bun.fileURLToPath(import.meta.resolve("@computerd/skill/render"))
     const built = await Bun.build({ entrypoints: [entry], outdir: folder, target: "bun", naming: "skill.js" })
-    const program = `const { renderSkill } = await import("./skill.js"); process.stdout.write(renderSkill({ role: "root", tools: ["spawn"], targets: new Map(), placements: ["new"] }))`
+    const program = `const { renderSkill } = await import("./skill.js"); process.stdout.write(renderSkill({ role: "root", tools: ["spawn"], targets: new Map(), creations: [] }))`
     const child = Bun.spawn([process.execPath, "-e", program], {
       cwd: folder,
       stdout: "pipe",

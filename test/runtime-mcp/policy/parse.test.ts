@@ -74,6 +74,15 @@ describe("what a policy may not be", () => {
     })
   }
 
+  test("R229 a tool that no rule names says which operation brings it", () => {
+    const said = (operation: string) => refusal({ allow: [{ operation }] }).message
+    expect(said("wait_turn")).toContain("must not be wait_turn, which comes with inspect_turn")
+    expect(said("list_sessions")).toContain("comes with inspect_session")
+    expect(said("list_agents")).toContain("comes with spawn and start")
+    expect(said("skills")).toContain("is always there")
+    expect(said("constructor")).toContain("must be one of spawn, start, enqueue")
+  })
+
   test("R254 the value that was refused is not repeated", () => {
     expect(refusal({ allow: [{ operation: "spawn", agents: ["s3cret-key"] }] }).message).not.toContain(
       "s3cret",

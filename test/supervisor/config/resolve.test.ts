@@ -41,7 +41,7 @@ const resolve = (content: unknown, argv: readonly string[] = [], environment: Re
 const problem = async (...args: Parameters<typeof resolve>): Promise<string> => {
   const result = await resolve(...args)
   if (result.ok) throw new Error("the configuration was accepted")
-  expect(result.error.code).toBe("invalid_configuration")
+  expect(["invalid_configuration", "invalid_arguments"]).toContain(result.error.code)
   return result.error.message
 }
 
@@ -142,6 +142,40 @@ test("unknown keys, variables and flags are refused by name", async () => {
   expect(await problem(complete, ["run"])).toContain("run is not a known flag")
   expect(await problem(complete, ["--workspace"])).toBe("--workspace needs a value")
   expect(await problem(complete, ["--workspace", "--lifeline"])).toBe("--workspace needs a value")
+})
+
+test("a mistake of the command line is not one of the configuration", async () => {
+  const code = async (argv: readonly string[], file: object = complete): Promise<string> => {
+    const result = await resolveConfiguration({
+      argv: ["--config", configFile(file), ...argv],
+      environment: {},
+    })
+    return result.ok ? "accepted" : result.error.code
+  }
+  for (const argv of [
+    ["--frob"],
+    ["--workspace"],
+    ["--workspace="],
+    ["--ports", "x"],
+    ["--log-level", "loud"],
+  ])
+    expect([argv, await code(argv)]).toEqual([argv, "invalid_arguments"])
+  expect(await code(["--log-level", "info", "--log-level", "warn"])).toBe("invalid_arguments")
+  expect(await code(["--config", ""])).toBe("invalid_arguments")
+  expect(await code(["--workspace", "/nonexistent"])).toBe("invalid_arguments")
+  expect(await code([], { ...complete, logLevel: "loud" })).toBe("invalid_configuration")
+  expect(await code(["--log-level", "loud"], { ...complete, workspace: 7 })).toBe("invalid_configuration")
+  expect(await code([], { ...complete, workspace: "/nonexistent" })).toBe("invalid_configuration")
+  const empty = await resolveConfiguration({ argv: ["--config", ""], environment: {} })
+  expect(empty.ok ? "accepted" : empty.error.message).toBe("--config needs a value")
+})
+
+test("every key that is missing or wrong is told at once", async () => {
+  const { workspace: _, credentialFile: __, ...rest } = complete
+  const message = await problem({ ...rest, logLevel: "loud" })
+  expect(message).toMatch(
+    /credentialFile is missing; .*; workspace is missing; .*; logLevel in .*: must be one of "debug"/,
+  )
 })
 
 test("an unreadable file says why", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "bun:test"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Epoch } from "@computerd/protocol/ids"
 import { Computer, type ComputerOptions } from "./computer.ts"
@@ -107,20 +108,28 @@ test("a second supervisor on one state directory refuses and names the first one
   expect(refusal).toContain(`pid ${first.pid}`)
 })
 
-test("a bad configuration stops the start with one line that names the key and its place", async () => {
+test("a wrong argument and a bad configuration stop the start with one line and a code each", async () => {
   const computer = await newComputer()
-  const cases = [
-    [["--log-level", "loud"], "logLevel (--log-level)"],
-    [["--config", "/nonexistent/config.json"], "/nonexistent/config.json does not exist"],
-  ] as const
-  const started = cases.map(([flags]) => computer.start(...flags))
-  expect(await Promise.all(started.map((supervisor) => supervisor.exited))).toEqual([78, 78])
-  const lines = (await computer.log()).trim().split("\n")
-  expect(lines.length).toBe(cases.length)
-  for (const [index, [, expected]] of cases.entries()) {
-    expect(lines[index]).toStartWith("computerd: invalid_configuration: ")
-    expect(lines[index]).toContain(expected)
+  const run = async (...flags: readonly string[]) => {
+    const exitCode = await computer.start(...flags).exited
+    return { exitCode, line: (await computer.log()).trim().split("\n").at(-1) }
   }
+  const argument = await run("--log-level", "loud")
+  expect(argument.exitCode).toBe(2)
+  expect(argument.line).toStartWith(
+    'computerd: invalid_arguments: logLevel (--log-level): must be one of "debug"',
+  )
+  expect(await run("--frob")).toMatchObject({
+    exitCode: 2,
+    line: expect.stringContaining("--frob is not a known flag"),
+  })
+  await rm(computer.configFile)
+  const configuration = await run()
+  expect(configuration).toEqual({
+    exitCode: 78,
+    line: `computerd: invalid_configuration: configuration file ${computer.configFile} does not exist`,
+  })
+  expect((await computer.log()).trim().split("\n")).toHaveLength(3)
 })
 
 test("a supervisor that starts before its control plane attaches once there is one", async () => {

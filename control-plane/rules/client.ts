@@ -1,15 +1,13 @@
-/** Work and controls that come from outside: a client's start, an operator's control. The operator owns every tree. */
+/** Work that comes from outside: a client's start. It runs the Environment's current Deployment. */
 import { type Content, contentProblem, contentSizeProblem, utf8Bytes } from "@computerd/protocol/content"
-import { fail, ok, type Result } from "@computerd/protocol/errors"
-import type { EnvironmentKey, HoldId, SessionId } from "@computerd/protocol/ids"
+import { type Failure, fail, ok, type Result } from "@computerd/protocol/errors"
+import type { EnvironmentKey } from "@computerd/protocol/ids"
 import { idempotencyKeyMaxBytes } from "@computerd/protocol/limits"
 import type { Admitted } from "./admission.ts"
-import { end } from "./controls.ts"
-import { createSession, findAgent, newComputer } from "./creation.ts"
 import type { Draft } from "./draft.ts"
-import type { Session } from "./entities.ts"
+import type { Deployment } from "./entities.ts"
 import type { Given } from "./given.ts"
-import { interrupt, pressStorage, releasableByOperator, release, relieveStorage } from "./holds.ts"
+import { createSession, findAgent, newComputer } from "./making.ts"
 import { progress } from "./progress.ts"
 import { repeatable, retain, retained } from "./receipts.ts"
 
@@ -36,6 +34,16 @@ const checkInput = (input: Content): Result<void> => {
   return problem === undefined
     ? ok(undefined)
     : fail(problem.code, `input${problem.at} ${problem.message}`, "input")
+}
+
+const shownMax = 20
+
+/** A client may know every Agent; a Session only those that it is granted. */
+const withChoice = (error: Failure, { manifest }: Deployment): Result<never> => {
+  const ids = manifest.agents.map(({ id }) => id)
+  const more = ids.length > shownMax ? ` and ${ids.length - shownMax} more` : ""
+  const message = `${error.message}; it has ${ids.slice(0, shownMax).join(", ")}${more}`
+  return { ok: false, error: { ...error, message } }
 }
 
 const checkStart = (request: StartRequest): Result<void> => {
@@ -71,7 +79,7 @@ export const startFromOutside = (draft: Draft, request: StartRequest, given: Giv
   if (deployment === undefined)
     return fail("not_found", `Environment ${environment} has no Deployment; publish a program first`)
   const agent = findAgent(deployment, key)
-  if (!agent.ok) return agent
+  if (!agent.ok) return withChoice(agent.error, deployment)
   if (sessionKey !== undefined && draft.state.sessionByKey(environment, sessionKey) !== undefined)
     return invalid("sessionKey", "belongs to a Session that is not closed; choose another one")
   const answer = createSession(
@@ -91,72 +99,4 @@ export const startFromOutside = (draft: Draft, request: StartRequest, given: Giv
   retain(draft, { ...identity, answer, expiresAt: given.now + given.settings.receiptRetentionMs }, given)
   progress(draft, given)
   return ok({ answer, repeated: false })
-}
-
-export type OperatorControl =
-  | { readonly kind: "interrupt" | "close" | "cancel"; readonly sessionId: SessionId }
-  /** Said by the system, never by a person: the Computer's disk is full, or has room again. */
-  | { readonly kind: "storage_pressure" | "storage_relieved"; readonly sessionId: SessionId }
-  | { readonly kind: "release"; readonly sessionId: SessionId; readonly holdId: HoldId }
-
-export interface OperatorReceipt {
-  readonly sessionId: SessionId
-  readonly status: "open" | "closing" | "closed"
-  readonly holdId?: HoldId
-}
-
-const releaseByOperator = (
-  draft: Draft,
-  request: Extract<OperatorControl, { kind: "release" }>,
-  given: Given,
-): Result<HoldId> => {
-  const hold = draft.hold(request.holdId)
-  if (hold === undefined || hold.sessionId !== request.sessionId)
-    return invalid("holdId", `${request.holdId} is no hold placed on Session ${request.sessionId}`)
-  if (!releasableByOperator(hold)) return invalid("holdId", `${hold.id} is released by the system alone`)
-  release(draft, hold, given)
-  return ok(hold.id)
-}
-
-const perform = (
-  draft: Draft,
-  target: { readonly session: Session; readonly request: OperatorControl },
-  given: Given,
-): Result<HoldId | undefined> => {
-  const { session, request } = target
-  switch (request.kind) {
-    case "interrupt":
-      return ok(interrupt(draft, { session, placedBy: null }, given).id)
-    case "storage_pressure":
-      return ok(pressStorage(draft, session, given).id)
-    case "storage_relieved":
-      relieveStorage(draft, session, given)
-      return ok(undefined)
-    case "close":
-    case "cancel":
-      end(draft, session, request.kind)
-      return ok(undefined)
-    case "release":
-      return releaseByOperator(draft, request, given)
-  }
-}
-
-export const controlFromOutside = (
-  draft: Draft,
-  request: OperatorControl,
-  given: Given,
-): Result<OperatorReceipt> => {
-  const session = draft.session(request.sessionId)
-  if (session === undefined) return fail("not_found", `Session ${request.sessionId} does not exist`)
-  const ends = request.kind === "close" || request.kind === "cancel"
-  if (session.status === "closed" && !ends) return invalid("sessionId", `${session.id} is closed`)
-  const done = perform(draft, { session, request }, given)
-  if (!done.ok) return done
-  progress(draft, given)
-  const status = draft.session(session.id)?.status ?? session.status
-  return ok({
-    sessionId: session.id,
-    status,
-    ...(done.value === undefined ? {} : { holdId: done.value }),
-  })
 }
