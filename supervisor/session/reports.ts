@@ -21,6 +21,8 @@ export interface ReportsDeps {
   readonly connect: (process: ProcessIdentity, request: ConnectionRequest) => void
 }
 
+type OfTurn = Exclude<Extract<ChannelUp, { readonly turnId: TurnId }>, { readonly type: "messages_dropped" }>
+
 export type Reports = (process: ProcessIdentity, body: ChannelUp) => void
 
 export const createReports = (deps: ReportsDeps): Reports => {
@@ -45,7 +47,7 @@ export const createReports = (deps: ReportsDeps): Reports => {
     store.afterCommit(() => deps.tell(process, { kind: "turn_ended", turnId }))
   }
 
-  const ofTurn = (process: ProcessIdentity, body: Extract<ChannelUp, { readonly turnId: TurnId }>): void => {
+  const ofTurn = (process: ProcessIdentity, body: OfTurn): void => {
     const { turnId } = body
     if (!runs(process.sessionId, turnId)) {
       deps.journal.record({
@@ -62,14 +64,6 @@ export const createReports = (deps: ReportsDeps): Reports => {
         break
       case "turn_output":
         emit({ type: "turn_output", ...process, turnId, text: body.text })
-        break
-      case "messages_dropped":
-        emit({
-          type: "messages_dropped",
-          sessionId: process.sessionId,
-          turnId,
-          messageIds: body.messageIds,
-        })
         break
       case "turn_settled":
         settle(process, body)
@@ -98,6 +92,12 @@ export const createReports = (deps: ReportsDeps): Reports => {
       case "failed":
         failed(process, body.phase, body.error.message)
         break
+      case "messages_dropped": {
+        // Of a Turn that has settled too: a message may have been on its way to it.
+        const { turnId, messageIds } = body
+        emit({ type: "messages_dropped", sessionId: process.sessionId, turnId, messageIds })
+        break
+      }
       case "mcp_connection":
         deps.connect(process, {
           requestId: body.requestId,

@@ -166,7 +166,8 @@ export class Run {
     const { origin } = this.#deps
     if (origin.kind === "inherited") return await origin.exited
     const bundle = await Promise.race([origin.bundle(), this.#abandoned.promise])
-    if (bundle === "abandoned") return { kind: "shutdown" }
+    // A stop that came while the bundle was about to be there was told to nobody yet.
+    if (bundle === "abandoned" || this.#state.kind === "stopping") return { kind: "shutdown" }
     if (!bundle.ok) return { kind: "spawn_failed", message: bundle.error.message }
     const spawned = origin.spawn(bundle.value)
     if (!spawned.ok) return { kind: "spawn_failed", message: spawned.error.message }
