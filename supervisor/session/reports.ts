@@ -21,8 +21,6 @@ export interface ReportsDeps {
   readonly connect: (process: ProcessIdentity, request: ConnectionRequest) => void
 }
 
-type OfTurn = Exclude<Extract<ChannelUp, { readonly turnId: TurnId }>, { readonly type: "messages_dropped" }>
-
 export type Reports = (process: ProcessIdentity, body: ChannelUp) => void
 
 export const createReports = (deps: ReportsDeps): Reports => {
@@ -33,6 +31,10 @@ export const createReports = (deps: ReportsDeps): Reports => {
     const turn = sessions.get(sessionId)?.turn
     return turn?.data.id === turnId && turn.phase === "sent"
   }
+
+  /** A message can reach the process just after its Turn has settled: that it was dropped is news all the same. */
+  const isOrWasTurn = (sessionId: SessionId, turnId: TurnId): boolean =>
+    runs(sessionId, turnId) || sessions.get(sessionId)?.finishedTurn === turnId
 
   const settle = (
     process: ProcessIdentity,
@@ -47,9 +49,10 @@ export const createReports = (deps: ReportsDeps): Reports => {
     store.afterCommit(() => deps.tell(process, { kind: "turn_ended", turnId }))
   }
 
-  const ofTurn = (process: ProcessIdentity, body: OfTurn): void => {
+  const ofTurn = (process: ProcessIdentity, body: Extract<ChannelUp, { readonly turnId: TurnId }>): void => {
     const { turnId } = body
-    if (!runs(process.sessionId, turnId)) {
+    const isNews = body.type === "messages_dropped" ? isOrWasTurn : runs
+    if (!isNews(process.sessionId, turnId)) {
       deps.journal.record({
         event: "channel_frame_ignored",
         ...process,
@@ -64,6 +67,14 @@ export const createReports = (deps: ReportsDeps): Reports => {
         break
       case "turn_output":
         emit({ type: "turn_output", ...process, turnId, text: body.text })
+        break
+      case "messages_dropped":
+        emit({
+          type: "messages_dropped",
+          sessionId: process.sessionId,
+          turnId,
+          messageIds: body.messageIds,
+        })
         break
       case "turn_settled":
         settle(process, body)
@@ -92,12 +103,6 @@ export const createReports = (deps: ReportsDeps): Reports => {
       case "failed":
         failed(process, body.phase, body.error.message)
         break
-      case "messages_dropped": {
-        // Of a Turn that has settled too: a message may have been on its way to it.
-        const { turnId, messageIds } = body
-        emit({ type: "messages_dropped", sessionId: process.sessionId, turnId, messageIds })
-        break
-      }
       case "mcp_connection":
         deps.connect(process, {
           requestId: body.requestId,

@@ -28,7 +28,7 @@ export interface Sandbox {
 /** Generous: a machine that runs everything at once is slow, and a fault is not a matter of seconds. */
 export const boundMs = 60_000
 
-export const within = async <Value>(what: string, work: Promise<Value>): Promise<Value> => {
+const within = async <Value>(what: string, work: Promise<Value>): Promise<Value> => {
   let timer: Timer | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${what} took more than ${boundMs} ms`)), boundMs)

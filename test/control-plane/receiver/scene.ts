@@ -199,7 +199,7 @@ export const pass = (rig: Rig, ms: number, ...members: readonly Member[]): void 
   for (const { supervisor } of members) rig.receiver.renew(supervisor.computerId, supervisor.epoch())
 }
 
-export const elsewhere = EnvironmentKey.parse("elsewhere")
+const elsewhere = EnvironmentKey.parse("elsewhere")
 
 /** A Session of another Environment, running on its own Computer. */
 export const foreigner = (rig: Rig, agent: string): Member => {

@@ -141,6 +141,12 @@ const take = (body: ChannelDown): void => {
         })
         return
       }
+      if (behaviour === "settles-first") {
+        const { turnId, messageId } = body
+        say({ type: "turn_settled", turnId, outcome: { status: "completed", result: null } })
+        say({ type: "messages_dropped", turnId, messageIds: [messageId] })
+        return
+      }
       say({ type: "turn_output", turnId: body.turnId, text: `message ${body.content[0]?.text}` })
       break
     case "mcp_connection_result":

@@ -160,6 +160,17 @@ test("a message to a Turn that does not run here is reported as dropped", async 
   expect(await world.event("messages_dropped")).toMatchObject({ turnId, messageIds: [messageId] })
 })
 
+test("a message that reaches the process just after its Turn has settled is reported as dropped", async () => {
+  const { sessionId } = await start("settles-first")
+  const { turn, ...command } = world.dispatch(sessionId, "hang")
+  const messageId = ports.newId("msg")
+  world.apply({ ...command, turn })
+  await world.event("turn_started")
+  world.apply({ type: "message", sessionId, turnId: turn.id, message: { messageId, content: [] } })
+  await world.event("turn_settled")
+  expect(await world.event("messages_dropped")).toMatchObject({ turnId: turn.id, messageIds: [messageId] })
+})
+
 test("a held Session gets no process before its release, and the release starts it", async () => {
   world = await createWorld()
   const assignment = world.assignment("echo")
