@@ -17,7 +17,8 @@ const layers = Object.keys(allowed)
 const pure = [
   "^runtime-mcp/policy/",
   "^control-plane/rules/",
-  "^supervisor/process/(machine|loss|identity)\\.ts$",
+  "^control-plane/drivers/local/restarts\\.ts$",
+  "^supervisor/process/(machine|loss|identity|reattach)\\.ts$",
   "^supervisor/channel/machine\\.ts$",
   "^supervisor/descriptor/(token|scopes)\\.ts$",
   "^supervisor/link/(attempt|backoff|outcome)\\.ts$",

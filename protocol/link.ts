@@ -53,6 +53,8 @@ export const ExitReason = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("init_failed"), message: z.string() }),
   z.strictObject({ kind: z.literal("stop_timeout"), afterMs: z.int() }),
   z.strictObject({ kind: z.literal("shutdown") }),
+  /** It outlived its supervisor, and the next one could not take it over. */
+  z.strictObject({ kind: z.literal("not_reattached"), message: z.string() }),
   z.strictObject({ kind: z.literal("unknown"), message: z.string() }),
 ])
 export type ExitReason = Readonly<z.infer<typeof ExitReason>>
@@ -142,6 +144,11 @@ export const LinkEvent = z.discriminatedUnion("type", [
     turnId: TurnId.optional(),
     /** The process was asked to end; nothing was lost. */
     expected: z.boolean(),
+    /**
+     * What the supervisor does about a loss: starts the next generation by itself, does so after the release of the
+     * holds that are effective, or leaves it to a recovery hold. Absent: it does nothing by itself.
+     */
+    next: z.enum(["restart", "after_release", "hold"]).optional(),
   }),
   z.strictObject({
     type: z.literal("turn_started"),

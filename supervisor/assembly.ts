@@ -145,6 +145,7 @@ const makeDescriptors = (wiring: Wiring, lease: Lease, admissions: Admissions): 
     find: (sessionId) => sessions.get().find(sessionId),
     living: () => sessions.get().living(),
     invoke: (request, signal) => admissions.invoke(request, signal),
+    unrestorable: (process, message) => sessions.get().abandon(process, message),
   })
   closers.push({ name: "MCP listeners", limitMs: 2 * closeMs, close: quietly(() => descriptors.close()) })
   return descriptors

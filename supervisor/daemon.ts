@@ -22,6 +22,8 @@ export interface Daemon {
   /** Ends everything, once; answers with what failed. */
   readonly stop: (cause: string) => Promise<readonly string[]>
   readonly closed: Promise<readonly string[]>
+  /** Processes that the runtime has started here and collects itself. */
+  readonly started: () => readonly number[]
 }
 
 /** What the journal tells of the isolation that was chosen; the fallback until it does. */
@@ -103,5 +105,5 @@ export const createDaemon = async (options: DaemonOptions): Promise<Result<Daemo
     settle(failed)
     return failed
   })
-  return ok({ ready, stop, closed })
+  return ok({ ready, stop, closed, started: parts.value.sessions.started })
 }

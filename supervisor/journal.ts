@@ -41,6 +41,20 @@ export type ProcessJournalEvent =
       readonly turnId?: TurnId
       readonly expected: boolean
     })
+  /** Processes that no record speaks of. */
+  | (OfSession & {
+      readonly event: "strays_killed"
+      readonly killed: number
+      readonly survivors: readonly number[]
+    })
+  /** What follows a loss, and the name of the rule that says so. */
+  | (OfProcess & {
+      readonly event: "process_lost"
+      readonly name: string
+      readonly next: "restart" | "after_release" | "hold"
+      readonly delayMs: number
+      readonly losses: number
+    })
   /** Every kill names who decided it; `survivors` is empty once the tree is proven gone. */
   | (OfProcess & {
       readonly event: "tree_killed"
@@ -159,6 +173,8 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   process_ready: "info",
   process_stopping: "info",
   process_exited: "info",
+  strays_killed: "warn",
+  process_lost: "warn",
   tree_killed: "info",
   output_truncated: "warn",
   output_unwritable: "warn",

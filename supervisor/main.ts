@@ -9,6 +9,8 @@ import { createDaemon } from "./daemon.ts"
 import { createJournal, type Journal, pinoSink } from "./journal.ts"
 import manifest from "./package.json" with { type: "json" }
 import { systemPorts } from "./ports.ts"
+import { becomeSubreaper } from "./process/kernel.ts"
+import { startReaper } from "./process/reaper.ts"
 
 const exitUsage = 2
 /** As in sysexits.h. */
@@ -78,8 +80,12 @@ export const runSupervisor = async (argv: readonly string[], environment: Enviro
     const { version } = manifest
     const daemon = await createDaemon({ config: config.value, ports, journal, version, pid: process.pid })
     if (!daemon.ok) return report(daemon.error)
+    becomeSubreaper()
+    const { started } = daemon.value
+    const reaper = startReaper({ timers: ports.timers, isOwn: (pid) => started().includes(pid) })
     const { cause, code } = await ended
     const failed = await daemon.value.stop(cause)
+    reaper.close()
     return failed.length === 0 ? code : Math.max(code, exitFailure)
   } catch (error) {
     return report(failure("internal", error instanceof Error ? error.message : String(error)))

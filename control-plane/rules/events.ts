@@ -5,12 +5,13 @@
  * E2 an event of an older generation, or about what is over, changes nothing; the journal says so
  */
 import { failure } from "@computerd/protocol/errors"
+import { exitText } from "@computerd/protocol/exit"
 import type { LinkEvent } from "@computerd/protocol/link"
 import type { Draft } from "./draft.ts"
 import type { Session, Turn } from "./entities.ts"
 import type { Given } from "./given.ts"
 import { effectiveHolds } from "./holds.ts"
-import { exitText, loseProcess } from "./loss.ts"
+import { loseProcess } from "./loss.ts"
 import { requestStop, settle } from "./settle.ts"
 
 /** Why an event changed nothing; `undefined` when it was applied. */
@@ -47,6 +48,7 @@ const exited = (draft: Draft, session: Session, event: Event<"process_exited">, 
       reason: exitText(event.reason),
       stopTimeout: event.reason.kind === "stop_timeout",
       expected: event.expected,
+      ...(event.next === undefined ? {} : { next: event.next }),
     },
     given,
   )

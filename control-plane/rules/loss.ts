@@ -3,43 +3,20 @@
  *
  * L1 a Turn that ran in it settles `interrupted`: `stop_timeout` when it would not stop, `process_lost` otherwise; it is
  *    never run again, and its Session is held for recovery
- * L2 a process that never became ready holds its Session for recovery; its queued Turns stay queued
- * L3 a process that was lost while idle is replaced when the next Turn is dispatched, at most `lossesMax` times in a row
+ * L2 a process that was lost with no Turn in it holds its Session for recovery when its supervisor leaves it to a person;
+ *    its queued Turns stay queued
+ * L3 a supervisor that does not say what it does leaves a process that never became ready, and the `lossesMax`th loss
+ *    in a row, to a person
+ * L4 a loss under a hold that took no Turn with it counts for nothing: the next process starts after the release
  */
-import type { ExitReason } from "@computerd/protocol/link"
 import type { Draft } from "./draft.ts"
 import type { Session, Turn } from "./entities.ts"
 import type { Given } from "./given.ts"
-import { isolate } from "./holds.ts"
+import { isHeld, isolate } from "./holds.ts"
 import { settle } from "./settle.ts"
 
 /** Losses without a settled Turn between them after which a person looks. */
 const lossesMax = 3
-
-export const exitText = (reason: ExitReason): string => {
-  switch (reason.kind) {
-    case "code":
-      return `exit code ${reason.code}`
-    case "signal":
-      return `signal ${reason.signal}`
-    case "out_of_memory":
-      return "out of memory"
-    case "start_timeout":
-      return `not ready within ${reason.afterMs} ms`
-    case "spawn_failed":
-      return `could not be started: ${reason.message}`
-    case "load_failed":
-      return `program could not be loaded: ${reason.message}`
-    case "init_failed":
-      return `init failed: ${reason.message}`
-    case "stop_timeout":
-      return `did not stop within ${reason.afterMs} ms`
-    case "shutdown":
-      return "shut down"
-    case "unknown":
-      return reason.message
-  }
-}
 
 export interface Loss {
   readonly session: Session
@@ -49,6 +26,20 @@ export interface Loss {
   readonly stopTimeout: boolean
   /** The process was asked to end and nothing ran in it. */
   readonly expected: boolean
+  /** What the supervisor does about it. */
+  readonly next?: "restart" | "after_release" | "hold"
+}
+
+type Counted = Pick<Session, "process" | "losses">
+
+/** L2 L3 */
+const isLeftToPerson = ({ next }: Loss, { process, losses }: Counted): boolean =>
+  next === undefined ? process === "starting" || losses >= lossesMax : next === "hold"
+
+/** L4; `harmless` is the loss when it took nothing with it that was not to go. */
+const lossesAfter = ({ losses }: Session, harmless: Loss | undefined): number => {
+  if (harmless === undefined) return losses + 1
+  return harmless.expected ? 0 : losses
 }
 
 /** L1 */
@@ -74,14 +65,14 @@ const recallUnstarted = (draft: Draft, session: Session): void => {
 export const loseProcess = (draft: Draft, loss: Loss, given: Given): void => {
   const { session, turn } = loss
   const settled = turn !== undefined && settleLost(draft, turn, loss, given)
-  const losses = loss.expected ? 0 : session.losses + 1
+  const isHarmless = !settled && (loss.expected || isHeld(draft, session))
+  const losses = lossesAfter(session, isHarmless ? loss : undefined)
   const current: Session = { ...session, process: "none", losses, lossReason: loss.reason }
   draft.putSession(current)
   recallUnstarted(draft, session)
   draft.reassign(session.id)
-  const neverReady = session.process === "starting"
-  const dangerous = settled || (!loss.expected && (neverReady || losses >= lossesMax))
-  if (!dangerous || session.closing === "cancel") return
+  const isDangerous = settled || (!isHarmless && isLeftToPerson(loss, { process: session.process, losses }))
+  if (!isDangerous || session.closing === "cancel") return
   const gap = {
     reason: loss.reason,
     turnId: settled ? turn.id : null,

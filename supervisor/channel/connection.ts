@@ -20,6 +20,10 @@ export interface Socket {
 
 /** The Sessions' side of the channel. */
 export interface ChannelOwner {
+  /** The process is there: greeted, and sent what it lacks. */
+  readonly connected: (process: ProcessIdentity) => void
+  /** Its connection has ended, which may be the first sign that it has. */
+  readonly disconnected: (process: ProcessIdentity) => void
   /** Called inside the transaction that moves the cursor. */
   readonly apply: (process: ProcessIdentity, body: ChannelUp) => void
   /** The text to send for a stored frame; `undefined`: not known yet, `flush` will be called. */
@@ -162,6 +166,7 @@ export class Connection {
     const received = this.#peer()?.received ?? 0
     this.#deps.journal.record({ event: "channel_connected", ...this.process, received })
     this.#send(JSON.stringify({ kind: "welcome", protocol: channelProtocol, received }))
+    this.#deps.owner.connected(this.process)
     this.flush()
   }
 

@@ -18,6 +18,8 @@ import { findBySecret, presentedSecret } from "./secret.ts"
 export interface ChannelServer {
   readonly url: string
   readonly port: number
+  /** Where processes of an earlier supervisor look for the channel; unset when there was none. */
+  readonly previousPort: number | undefined
   /** There may be new frames for this Session's process. */
   readonly flush: (sessionId: SessionId) => void
   /** Ends the connection of a process that is gone. */
@@ -81,6 +83,7 @@ export const openChannelServer = (deps: ChannelServerDeps): Result<ChannelServer
     connection?.closed()
     if (connections.get(process.sessionId) === connection) connections.delete(process.sessionId)
     journal.record({ event: "channel_closed", ...process, code, reason })
+    deps.owner.disconnected(process)
   }
 
   const listen = (port: number): Bun.Server<SocketData> =>
@@ -131,6 +134,7 @@ export const openChannelServer = (deps: ChannelServerDeps): Result<ChannelServer
   return ok({
     url: `ws://127.0.0.1:${port}${channelPath}`,
     port,
+    previousPort: previous === undefined ? undefined : Number(previous),
     flush: (sessionId) => connections.get(sessionId)?.flush(),
     drop: ({ sessionId, generation }) => {
       const connection = connections.get(sessionId)

@@ -37,6 +37,8 @@ export interface DescriptorsDeps {
   readonly find: Sessions["find"]
   readonly living: Sessions["living"]
   readonly invoke: Invoke
+  /** A living process cannot be served where its headers say. */
+  readonly unrestorable: (process: ProcessIdentity, message: string) => void
 }
 
 const unavailable = (what: string): Result<never> =>
@@ -175,6 +177,7 @@ export class Descriptors {
     const { message } = listener.error
     this.#deps.journal.record({ event: "mcp_not_restored", sessionId, generation, port, message })
     this.#forget(row)
+    this.#deps.unrestorable({ sessionId, generation }, `port ${port} of its MCP endpoint was taken meanwhile`)
   }
 
   #register(listener: Listener): void {

@@ -1,7 +1,7 @@
 /** Gathers what `GET /v1/status` answers. Ports and counts of scopes are part of it, headers never are. */
 import type { SupervisorConfiguration } from "@computerd/protocol/configuration"
 import { timestamp } from "@computerd/protocol/content"
-import type { ExitReason } from "@computerd/protocol/link"
+import { exitText } from "@computerd/protocol/exit"
 import type { Status } from "@computerd/protocol/operator"
 import type { Descriptors } from "../descriptor/descriptors.ts"
 import type { Lease } from "../link/lease.ts"
@@ -21,28 +21,6 @@ export interface StatusDeps {
   readonly outbox: Pick<Outbox, "unacknowledged">
   readonly sessions: Pick<Sessions, "view">
   readonly descriptors: Pick<Descriptors, "view">
-}
-
-export const exitText = (reason: ExitReason): string => {
-  switch (reason.kind) {
-    case "code":
-      return `exit code ${reason.code}`
-    case "signal":
-      return `killed by ${reason.signal}`
-    case "out_of_memory":
-      return "out of memory"
-    case "start_timeout":
-      return `not ready within ${reason.afterMs} ms`
-    case "stop_timeout":
-      return `did not stop within ${reason.afterMs} ms`
-    case "spawn_failed":
-    case "load_failed":
-    case "init_failed":
-    case "unknown":
-      return `${reason.kind.replace("_", " ")}: ${reason.message}`
-    case "shutdown":
-      return "shutdown"
-  }
 }
 
 const sessionStatus = (

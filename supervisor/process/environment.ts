@@ -2,6 +2,8 @@
  * The environment of a Session process, built from nothing. The supervisor's own variables, credentials among them,
  * cannot get there by accident; neither can those that make Bun, Node or the loader run other code.
  */
+import { SessionId } from "@computerd/protocol/ids"
+
 const inherited = ["PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "SHELL", "TERM"]
 const locale = /^LC_[A-Z]+$/
 const refused = /^(BUN|NODE|LD|HELMR|COMPUTERD)_/
@@ -17,7 +19,18 @@ export interface EnvironmentParts {
   readonly markers: Readonly<Record<string, string>>
 }
 
-export const sessionMarker = (sessionId: string): string => `HELMR_SESSION_ID=${sessionId}`
+const sessionVariable = "HELMR_SESSION_ID="
+
+export const sessionMarker = (sessionId: string): string => `${sessionVariable}${sessionId}`
+
+export const computerMarker = (computerId: string): string => `HELMR_COMPUTER_ID=${computerId}`
+
+/** The Session that the NUL-separated environment of a process names. */
+export const sessionOf = (environ: string): SessionId | undefined => {
+  const entry = environ.split("\0").find((each) => each.startsWith(sessionVariable))
+  const parsed = SessionId.safeParse(entry?.slice(sessionVariable.length))
+  return parsed.success ? parsed.data : undefined
+}
 
 export const sessionEnvironment = ({
   own,

@@ -32,6 +32,8 @@ export interface ProcessStat {
   readonly group: number
   readonly session: number
   readonly startTime: string
+  /** Of a dead one, as `wait` will give it to its parent. */
+  readonly exitStatus: number
 }
 
 export const isDead = (stat: ProcessStat): boolean => stat.state === "Z" || stat.state === "X"
@@ -51,6 +53,8 @@ export const parseStat = (text: string): ProcessStat | undefined => {
     group: Number(group),
     session: Number(session),
     startTime,
+    // Fields are counted from the state, which is the third; this is the 52nd.
+    exitStatus: Number(rest[45]),
   }
 }
 

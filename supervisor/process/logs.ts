@@ -41,6 +41,8 @@ export interface OutputFiles {
 export interface Logs {
   readonly folder: (sessionId: SessionId) => string
   readonly open: (process: ProcessIdentity) => OutputFiles
+  /** The files are held by a process that an earlier supervisor started; only their size is looked after. */
+  readonly adopt: (process: ProcessIdentity) => void
   readonly ended: (process: ProcessIdentity) => void
   /** Removes the oldest folders of Sessions that are gone, beyond those that are retained. */
   readonly prune: () => void
@@ -128,6 +130,9 @@ export const createLogs = (options: LogsOptions): Logs => {
           closeSync(stderr)
         },
       }
+    },
+    adopt: (process) => {
+      living.set(process.sessionId, process)
     },
     ended: (process) => {
       check(process)

@@ -29,9 +29,22 @@ export type StopCause = Extract<
       | "init_failed"
       | "stop_timeout"
       | "shutdown"
+      | "not_reattached"
       | "unknown"
   }
 >
+
+/** `undefined`: what only the kernel reports. */
+export const asStopCause = (reason: ExitReason): StopCause | undefined => {
+  switch (reason.kind) {
+    case "code":
+    case "signal":
+    case "out_of_memory":
+      return undefined
+    default:
+      return reason
+  }
+}
 
 export type ProcessState =
   | { readonly kind: "starting" }

@@ -34,6 +34,12 @@ export const lives = (stamp: ProcessStamp): boolean => {
   return sameProcess(stamp, { pid: stat.pid, startTime: stat.startTime, bootId: readBootId() })
 }
 
+/** Stopped by a signal or a tracer. */
+export const isSuspended = (pid: number): boolean => {
+  const state = readStat(pid)?.state
+  return state === "T" || state === "t"
+}
+
 export const listPids = (): readonly number[] => {
   try {
     return readdirSync("/proc")

@@ -33,11 +33,14 @@ const freshRow = (assignment: SessionAssignment): SessionRow => ({
   ending: undefined,
   finishedTurn: undefined,
   lastExit: undefined,
+  recovery: undefined,
 })
 
-/** A Session that was held gets its next process with the release. Nothing else but a Turn is a reason for one. */
+/** A Session whose loss was left to a person gets its next process with the release. */
 const isReleased = (before: SessionAssignment, now: SessionAssignment): boolean =>
   before.holds.length > 0 && now.holds.length === 0
+
+const isRecovering = ({ holds }: SessionAssignment): boolean => holds.some(({ kind }) => kind === "recovery")
 
 export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): Commands => {
   const { sessions } = store
@@ -56,6 +59,8 @@ export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): C
       assignment,
       generation: Math.max(row.generation, assignment.generation),
       wanted: row.wanted || isReleased(row.assignment, assignment),
+      // Whoever releases a recovery hold has looked: earlier losses count no more.
+      recovery: isRecovering(row.assignment) && !isRecovering(assignment) ? undefined : row.recovery,
       // A dropped Session that is assigned again lives on; a released one is closed for good.
       ending: row.ending?.kind === "dropped" ? undefined : row.ending,
     })
@@ -74,9 +79,9 @@ export const createCommands = ({ journal, store, turns, emit }: CommandsDeps): C
     if (row === undefined) return
     const { sessionId } = row
     const reason = { kind: "unknown", message: "the record of this process was lost" } as const
-    sessions.put({ ...row, finishedTurn: turnId, lastExit: reason })
+    sessions.put({ ...row, wanted: false, finishedTurn: turnId, lastExit: reason })
     const generation = generationOf(row)
-    emit({ type: "process_exited", sessionId, generation, reason, turnId, expected: false })
+    emit({ type: "process_exited", sessionId, generation, reason, turnId, expected: false, next: "hold" })
   }
 
   const reconcileOne = ({ assignment, turn, cancel, messages }: Attached["run"][number]): void => {

@@ -8,18 +8,22 @@ import { ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId } from "@computerd/protocol/ids"
 import { stopGraceMs } from "@computerd/protocol/limits"
 import { type ChannelServer, openChannelServer } from "../channel/server.ts"
+import type { Journal } from "../journal.ts"
 import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
+import { statusOfDead } from "../process/watch.ts"
+import { type Backoff, createBackoff } from "./backoff.ts"
 import { type Commands, createCommands } from "./commands.ts"
 import { createDrive } from "./drive.ts"
 import { createDownFrames, type DownFrames } from "./frames.ts"
-import { createGetters } from "./getters.ts"
-import { endInherited } from "./inherit.ts"
+import { createGetters, type Getters } from "./getters.ts"
+import { inheritProcesses, stampOfRow } from "./inherit.ts"
 import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
-import type { Sessions, SessionsDeps } from "./sessions.ts"
+import type { ProcessIdentity, Sessions, SessionsDeps } from "./sessions.ts"
 import type { StepFacts } from "./step.ts"
+import { endStrays } from "./strays.ts"
 import { createTurns, type Turns } from "./turns.ts"
 import { livingProcesses, viewOf } from "./view.ts"
 
@@ -28,7 +32,12 @@ export interface SessionsOptions extends SessionsDeps {
   readonly startTimeoutMs?: number
   /** How trees are kept and ended; the best that this machine allows unless a test sets another. */
   readonly isolation?: Isolation
+  /** For processes of an earlier supervisor to come back. */
+  readonly reattachMs?: number
 }
+
+/** A process dials again within a second of losing its supervisor; the rest is for a machine that is short of time. */
+const reattachDefaultMs = 20_000
 
 /** Of the time to stop, kept for killing what did not end by itself. */
 const killReserveMs = 1000
@@ -46,7 +55,14 @@ interface Parts {
   readonly frames: DownFrames
   readonly commands: Commands
   readonly reports: Reports
+  readonly getters: Getters
+  readonly backoff: Backoff
   readonly drive: (sessionId: SessionId) => void
+}
+
+const noteFailure = (journal: Journal, task: string, error: unknown): void => {
+  const message = error instanceof Error ? error.message : String(error)
+  journal.record({ event: "session_task_failed", task, message })
 }
 
 const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
@@ -54,10 +70,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
   const { logs, supervisor } = shell
   const flush = (sessionId: SessionId): void => shell.channel().flush(sessionId)
 
-  const taskFailed = (task: string, error: unknown): void => {
-    const message = error instanceof Error ? error.message : String(error)
-    journal.record({ event: "session_task_failed", task, message })
-  }
+  const taskFailed = (task: string, error: unknown): void => noteFailure(journal, task, error)
   const disconnect: (...of: Parameters<SessionsDeps["disconnect"]>) => void = (process, cause) => {
     options.disconnect(process, cause).catch((error: unknown) => taskFailed("disconnect", error))
   }
@@ -66,7 +79,9 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     runs.get(sessionId)?.end(cause, 0)
   }
 
+  const backoff = createBackoff(ports.timers, (sessionId) => drive(sessionId))
   const getters = createGetters({
+    timers: ports.timers,
     store,
     connect: options.connect,
     frames: () => frames,
@@ -99,6 +114,8 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     exited: (process) => {
       shell.channel().drop(process)
       disconnect(process, "exited")
+      const row = store.sessions.get(process.sessionId)
+      if (row !== undefined) backoff.begin(row)
       drive(process.sessionId)
     },
   })
@@ -107,6 +124,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     journal,
     store,
     runs,
+    backoff,
     turns,
     emit,
     supervisor,
@@ -123,9 +141,10 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
       run.handle(event)
       drive(process.sessionId)
     },
-    connect: getters.answer,
+    connect: getters.take,
   })
-  return { runs, frames, commands: createCommands({ journal, store, turns, emit }), reports, drive }
+  const commands = createCommands({ journal, store, turns, emit })
+  return { runs, frames, commands, reports, getters, backoff, drive }
 }
 
 /** Answers with the processes that could not be ended in time. */
@@ -147,8 +166,38 @@ const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
     keeps: (folder) => store.sessions.all().some((row) => row.sessionId === folder),
   })
 
+/** What ran and lives goes on, what waited waits on, and what was asked is answered, once all parts are made. */
+const takeOver = (
+  options: SessionsOptions,
+  { runs, getters, backoff }: Parts,
+  channel: ChannelServer,
+): void => {
+  const { ports, journal, store } = options
+  const { timers } = ports
+  inheritProcesses({
+    timers,
+    journal,
+    store,
+    runs,
+    port: { told: channel.previousPort, bound: channel.port },
+    witness: (row) => {
+      const stamp = stampOfRow(row)
+      return stamp && statusOfDead(stamp)
+    },
+    reattachMs: options.reattachMs ?? reattachDefaultMs,
+  })
+  const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
+  endStrays({ ports, journal, computerId: options.config.computerId, hasRun })
+    .catch((error: unknown) => noteFailure(journal, "strays", error))
+    .finally(runs.open)
+  for (const row of store.sessions.all()) if (runs.get(row.sessionId) === undefined) backoff.begin(row)
+  timers.after(0, () => {
+    for (const { identity, isGone } of runs.all()) if (!isGone) getters.resume(identity)
+  })
+}
+
 export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
-  const { ports, journal, store, config, emit } = options
+  const { ports, journal, store, config } = options
   let supervisor: "serving" | "ending" = "serving"
   const isolation = options.isolation ?? chooseIsolation(`computerd-${config.computerId}`)
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
@@ -160,14 +209,20 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     channel: () => channel,
   })
   const { runs, commands, drive } = parts
-  const owner = { apply: parts.reports, wire: parts.frames.wire }
+  const { apply, wire } = { apply: parts.reports, wire: parts.frames.wire }
+  const owner = {
+    apply,
+    wire,
+    connected: runs.connected,
+    disconnected: ({ sessionId }: ProcessIdentity) => runs.get(sessionId)?.disconnected(),
+  }
   const opened = openChannelServer({ ports, journal, store, config, owner })
   if (!opened.ok) {
     logs.close()
     return opened
   }
   const channel = opened.value
-  await endInherited({ ports, journal, store, emit })
+  takeOver(options, parts, channel)
 
   return ok({
     apply: (command) => {
@@ -182,14 +237,20 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     resume: () => {
       for (const { sessionId } of store.sessions.all()) drive(sessionId)
     },
+    started: () => runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
     living: () => livingProcesses(runs.all()),
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),
     find: (sessionId) => {
       const row = store.sessions.get(sessionId)
       return row && viewOf(row, runs.get(sessionId), supervisor)
     },
+    abandon: ({ sessionId, generation }, message) => {
+      const run = runs.get(sessionId)
+      if (run?.identity.generation === generation) run.end({ kind: "not_reattached", message }, 0)
+    },
     stop: async (deadlineMs) => {
       supervisor = "ending"
+      parts.backoff.close()
       const failed = await stopRuns(ports.timers, runs, deadlineMs)
       await channel.close()
       logs.close()

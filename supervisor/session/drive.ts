@@ -8,6 +8,7 @@ import type { Journal } from "../journal.ts"
 import type { Timers } from "../ports.ts"
 import type { Store } from "../store/open.ts"
 import type { SessionRow } from "../store/sessions.ts"
+import type { Backoff } from "./backoff.ts"
 import { forgetSession } from "./exit.ts"
 import type { Runs } from "./runs.ts"
 import { nextStep, type StepFacts } from "./step.ts"
@@ -18,6 +19,7 @@ export interface DriveDeps {
   readonly journal: Journal
   readonly store: Store
   readonly runs: Runs
+  readonly backoff: Pick<Backoff, "isWaiting">
   readonly turns: Turns
   readonly emit: (event: LinkEvent) => void
   readonly supervisor: () => StepFacts["supervisor"]
@@ -47,7 +49,12 @@ export const createDrive = (deps: DriveDeps): ((sessionId: SessionId) => void) =
   const step = (row: SessionRow): void => {
     const { sessionId } = row
     const run = runs.get(sessionId)
-    const next = nextStep({ row, process: run?.state.kind ?? "none", supervisor: deps.supervisor() })
+    const next = nextStep({
+      row,
+      process: run?.state.kind ?? "none",
+      backoff: deps.backoff.isWaiting(row) ? "waiting" : "over",
+      supervisor: deps.supervisor(),
+    })
     switch (next.do) {
       case "nothing":
         deps.flush(sessionId)

@@ -20,11 +20,12 @@ export interface ConnectionRequest {
   readonly policy: AskedPolicy
 }
 
-const referenceText = ({ requestId, policy }: ConnectionRequest): string =>
-  referenceMark + JSON.stringify(policy.given ? { requestId, policy: policy.value } : { requestId })
+/** A request as it is stored. */
+export const requestText = ({ requestId, policy }: ConnectionRequest): string =>
+  JSON.stringify(policy.given ? { requestId, policy: policy.value } : { requestId })
 
-const parseReference = (stored: string): ConnectionRequest => {
-  const parsed = Reference.parse(JSON.parse(stored.slice(referenceMark.length)))
+export const requestOf = (text: string): ConnectionRequest => {
+  const parsed = Reference.parse(JSON.parse(text))
   return {
     requestId: parsed.requestId,
     policy: "policy" in parsed ? { given: true, value: parsed.policy } : { given: false },
@@ -59,7 +60,7 @@ export const createDownFrames = ({ store, askAgain }: DownFramesDeps): DownFrame
 
   return {
     push: (sessionId, body) => pushText(sessionId, JSON.stringify(body)),
-    pushConnection: (sessionId, request) => pushText(sessionId, referenceText(request)),
+    pushConnection: (sessionId, request) => pushText(sessionId, referenceMark + requestText(request)),
     remember: (sessionId, requestId, result) => {
       const body: ChannelDown = { type: "mcp_connection_result", requestId, result }
       const ofSession = texts.get(sessionId) ?? new Map<RequestId, string>()
@@ -70,7 +71,7 @@ export const createDownFrames = ({ store, askAgain }: DownFramesDeps): DownFrame
     },
     wire: (process, stored) => {
       if (!stored.startsWith(referenceMark)) return stored
-      const request = parseReference(stored)
+      const request = requestOf(stored.slice(referenceMark.length))
       const text = texts.get(process.sessionId)?.get(request.requestId)
       if (text === undefined) askAgain(process, request)
       return text

@@ -5,8 +5,9 @@
  *     is spawned under it
  */
 import type { SessionContextData } from "@computerd/protocol/channel"
+import { exitText } from "@computerd/protocol/exit"
 import { type ComputerId, Generation } from "@computerd/protocol/ids"
-import type { LinkEvent, SessionAssignment } from "@computerd/protocol/link"
+import type { LinkEvent } from "@computerd/protocol/link"
 import { secretHash } from "../channel/secret.ts"
 import type { Clock } from "../ports.ts"
 import type { ProcessIdentity } from "../process/identity.ts"
@@ -24,8 +25,15 @@ export interface GenerationDeps {
   readonly cgroupOf: (process: ProcessIdentity) => string | undefined
 }
 
-const contextOf = (assignment: SessionAssignment, computerId: ComputerId): SessionContextData => {
-  const { sessionId, key, parent, deploymentId, recovery } = assignment
+/** The control plane may not have heard yet of the process that this one replaces. */
+const recoveryOf = ({ generation, lastExit, assignment }: SessionRow): SessionContextData["recovery"] => {
+  if (generation === 0) return assignment.recovery
+  const reason = lastExit === undefined ? assignment.recovery.reason : exitText(lastExit)
+  return reason === undefined ? { kind: "reconstructed" } : { kind: "reconstructed", reason }
+}
+
+const contextOf = (row: SessionRow, computerId: ComputerId): SessionContextData => {
+  const { sessionId, key, parent, deploymentId } = row.assignment
   return {
     session: {
       id: sessionId,
@@ -34,14 +42,14 @@ const contextOf = (assignment: SessionAssignment, computerId: ComputerId): Sessi
     },
     computer: { id: computerId },
     deployment: { id: deploymentId },
-    recovery,
+    recovery: recoveryOf(row),
   }
 }
 
 /** GE1 */
 export const beginGeneration = (deps: GenerationDeps, row: SessionRow, secret: string): ProcessIdentity =>
   deps.store.synced(() => {
-    const { sessionId, assignment } = row
+    const { sessionId } = row
     const identity = { sessionId, generation: Generation.parse(row.generation + 1) }
     deps.store.sessions.put({ ...row, generation: identity.generation })
     deps.store.processes.put({
@@ -54,8 +62,10 @@ export const beginGeneration = (deps: GenerationDeps, row: SessionRow, secret: s
       startedAtMs: deps.clock.wallMs(),
       received: 0,
       sent: 0,
+      phase: "starting",
+      stop: undefined,
     })
-    deps.frames.push(sessionId, { type: "initialize", context: contextOf(assignment, deps.computerId) })
+    deps.frames.push(sessionId, { type: "initialize", context: contextOf(row, deps.computerId) })
     deps.emit({ type: "process_starting", ...identity })
     return identity
   })

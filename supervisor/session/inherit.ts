@@ -1,58 +1,90 @@
 /**
- * What an earlier supervisor left on this Computer. Its processes are ended and their ends reported; nothing is
- * started before the control plane has said what must run. This is the one place that decides what becomes of them.
+ * What an earlier supervisor left on this Computer. Every process on record becomes a run again: one that lives goes
+ * on (RA1, RA2), one that is gone or cannot come back is ended for certain, reported and replaced. Nothing is started
+ * before the control plane has said what must run. This is the one place that decides what becomes of them.
  */
-import type { LinkEvent } from "@computerd/protocol/link"
+import type { ExitReason } from "@computerd/protocol/link"
 import type { Journal } from "../journal.ts"
-import type { Ports } from "../ports.ts"
-import { sessionMarker } from "../process/environment.ts"
-import { lives } from "../process/procfs.ts"
-import { killTree, type Tree } from "../process/tree.ts"
+import type { Timers } from "../ports.ts"
+import type { ProcessStamp } from "../process/identity.ts"
+import type { ProcessState, StopCause } from "../process/machine.ts"
+import { asStopCause } from "../process/machine.ts"
+import { lives, readBootId } from "../process/procfs.ts"
+import { type Inheritance, inheritance } from "../process/reattach.ts"
+import { watchProcess } from "../process/watch.ts"
 import type { Store } from "../store/open.ts"
 import type { ProcessRow } from "../store/processes.ts"
-import { type ExitRecord, recordExit } from "./exit.ts"
+import type { SessionRow } from "../store/sessions.ts"
+import type { Origin } from "./run.ts"
+import type { Runs } from "./runs.ts"
 
 export interface InheritDeps {
-  readonly ports: Ports
+  readonly timers: Timers
   readonly journal: Journal
   readonly store: Store
-  readonly emit: (event: LinkEvent) => void
+  readonly runs: Runs
+  readonly port: { readonly told: number | undefined; readonly bound: number }
+  /** How the process ended, where something outlived both it and its supervisor that saw it. */
+  readonly witness: (row: ProcessRow) => ExitReason | undefined
+  /** Within which a process that lives must have connected. */
+  readonly reattachMs: number
 }
 
-const killLimitMs = 5000
+type Inherited = Extract<Origin, { readonly kind: "inherited" }>
 
-const treeOf = (row: ProcessRow): Tree => ({
-  root:
-    row.pid === undefined || row.startTime === undefined
-      ? undefined
-      : { pid: row.pid, startTime: row.startTime, bootId: row.bootId },
-  marker: sessionMarker(row.sessionId),
-  cgroup: row.cgroup,
-})
+export const stampOfRow = ({ pid, startTime, bootId }: ProcessRow): ProcessStamp | undefined =>
+  pid === undefined || startTime === undefined ? undefined : { pid, startTime, bootId }
 
-const endOne = async (deps: InheritDeps, row: ProcessRow): Promise<void> => {
-  const { journal, store, emit } = deps
-  const tree = treeOf(row)
-  const identity = { sessionId: row.sessionId, generation: row.generation }
-  const lived = tree.root !== undefined && lives(tree.root)
-  const { survivors } = await killTree(deps.ports, tree, killLimitMs)
-  const outcome = lived ? "it lived and was ended" : "it was gone"
-  journal.record({ event: "inherited_process", ...identity, pid: row.pid ?? 0, outcome })
-  if (survivors.length > 0)
-    journal.record({ event: "tree_killed", ...identity, cause: "inherited", survivors })
-  const message = lived
-    ? "its supervisor ended before it, and the next one ended it"
-    : "it ended while no supervisor was there to see how"
-  const turn = store.sessions.get(row.sessionId)?.turn
-  const exit: ExitRecord = {
-    identity,
-    reason: { kind: "unknown", message },
-    turnId: turn?.phase === "sent" ? turn.data.id : undefined,
-    expected: false,
+const givenTurn = ({ turn }: SessionRow) => (turn?.phase === "sent" ? { turnId: turn.data.id } : {})
+
+const stateOf = (row: ProcessRow, session: SessionRow, cause: StopCause | undefined): Inherited["state"] => {
+  const given = givenTurn(session)
+  if (cause !== undefined) return { kind: "stopping", cause, ...given }
+  if ("turnId" in given) return { kind: "running", turnId: given.turnId }
+  return { kind: row.phase } satisfies ProcessState
+}
+
+const conditionOf = (stamp: ProcessStamp | undefined): "lives" | "gone" | "unknown" => {
+  if (stamp === undefined) return "unknown"
+  return lives(stamp) ? "lives" : "gone"
+}
+
+const outcomeText = (decision: Inheritance): string => {
+  if (decision.do === "adopt") return "it lives and is taken over"
+  return "message" in decision.reason ? decision.reason.message : `it is gone: ${decision.reason.kind}`
+}
+
+const inheritOne = (deps: InheritDeps, row: ProcessRow, session: SessionRow): void => {
+  const { timers, journal, runs, reattachMs } = deps
+  const stamp = stampOfRow(row)
+  const condition = conditionOf(stamp)
+  const decision = inheritance({
+    process: condition,
+    boot: row.bootId === readBootId() ? "same" : "another",
+    port: deps.port,
+    known: row.stop?.cause ?? deps.witness(row),
+  })
+  const outcome = outcomeText(decision)
+  const { sessionId, generation } = row
+  journal.record({ event: "inherited_process", sessionId, generation, pid: row.pid ?? 0, outcome })
+  const common = { kind: "inherited", stamp, graceMs: row.stop?.graceMs ?? 0, reattachMs } as const
+  if (condition === "lives" && stamp !== undefined) {
+    const cause = decision.do === "adopt" ? row.stop?.cause : asStopCause(decision.reason)
+    const watch = watchProcess({ timers, stamp, cgroup: row.cgroup })
+    const blame = decision.do === "adopt" ? "program" : decision.blame
+    runs.adopt(session, row, { ...common, ...watch, blame, state: stateOf(row, session, cause) })
+  } else if (decision.do === "replace") {
+    const exited = Promise.resolve(decision.reason)
+    const state = stateOf(row, session, row.stop?.cause)
+    const { blame } = decision
+    runs.adopt(session, row, { ...common, look: () => undefined, exited, blame, state, isGone: true })
   }
-  store.transaction(() => recordExit({ store, emit }, exit))
 }
 
-export const endInherited = async (deps: InheritDeps): Promise<void> => {
-  await Promise.all(deps.store.processes.all().map((row) => endOne(deps, row)))
+/** Synchronous: a process may come back as soon as the channel is looked at again. */
+export const inheritProcesses = (deps: InheritDeps): void => {
+  for (const row of deps.store.processes.all()) {
+    const session = deps.store.sessions.get(row.sessionId)
+    if (session !== undefined) inheritOne(deps, row, session)
+  }
 }

@@ -17,7 +17,7 @@ export interface ReportsDeps {
   readonly emit: (event: LinkEvent) => void
   /** After the commit. */
   readonly tell: (process: ProcessIdentity, event: ProcessEvent) => void
-  /** After the commit. */
+  /** Takes a getter call; inside the transaction. */
   readonly connect: (process: ProcessIdentity, request: ConnectionRequest) => void
 }
 
@@ -42,7 +42,8 @@ export const createReports = (deps: ReportsDeps): Reports => {
   ): void => {
     const row = sessions.get(process.sessionId)
     if (row === undefined) return
-    sessions.put({ ...row, turn: row.next, next: undefined, finishedTurn: turnId })
+    // Work that was done is what ends a series of losses.
+    sessions.put({ ...row, turn: row.next, next: undefined, finishedTurn: turnId, recovery: undefined })
     sessions.dropMessages(process.sessionId)
     emit({ type: "turn_settled", ...process, turnId, outcome })
     store.afterCommit(() => deps.tell(process, { kind: "turn_ended", turnId }))
@@ -86,24 +87,27 @@ export const createReports = (deps: ReportsDeps): Reports => {
     }
   }
 
+  /** The reason is on record with the frame: who sees the process end may be another supervisor. */
+  const failed = (process: ProcessIdentity, phase: "load" | "init", message: string): void => {
+    store.processes.setStop(process.sessionId, { cause: { kind: `${phase}_failed`, message }, graceMs: 0 })
+    store.afterCommit(() => deps.tell(process, { kind: "failed", phase, message }))
+  }
+
   return (process, body) => {
     switch (body.type) {
       case "ready":
+        store.processes.setReady(process.sessionId)
         emit({ type: "process_ready", ...process })
         store.afterCommit(() => deps.tell(process, { kind: "ready" }))
         break
       case "failed":
-        store.afterCommit(() =>
-          deps.tell(process, { kind: "failed", phase: body.phase, message: body.error.message }),
-        )
+        failed(process, body.phase, body.error.message)
         break
       case "mcp_connection":
-        store.afterCommit(() =>
-          deps.connect(process, {
-            requestId: body.requestId,
-            policy: "policy" in body ? { given: true, value: body.policy } : { given: false },
-          }),
-        )
+        deps.connect(process, {
+          requestId: body.requestId,
+          policy: "policy" in body ? { given: true, value: body.policy } : { given: false },
+        })
         break
       default:
         ofTurn(process, body)

@@ -4,6 +4,7 @@
  *
  * RN1 the start is a race of readiness, exit and deadline; whichever loses is silenced
  * RN2 `exited` is reported once, after the tree has been ended
+ * RN3 a run that was inherited goes on where it was: a begun stop goes on, and its process must come back in time
  */
 import type { Result } from "@computerd/protocol/errors"
 import type { TurnId } from "@computerd/protocol/ids"
@@ -11,6 +12,7 @@ import type { ExitReason } from "@computerd/protocol/link"
 import type { Journal } from "../journal.ts"
 import type { Cancel, Ports } from "../ports.ts"
 import type { ProcessIdentity, ProcessStamp } from "../process/identity.ts"
+import type { Loss } from "../process/loss.ts"
 import {
   initialState,
   type ProcessEvent,
@@ -18,10 +20,38 @@ import {
   type StopCause,
   transition,
 } from "../process/machine.ts"
+import { isSuspended } from "../process/procfs.ts"
 import type { SpawnedProcess } from "../process/spawn.ts"
 import { killTree } from "../process/tree.ts"
 
 export type ExitedState = Extract<ProcessState, { readonly kind: "exited" }>
+
+/** How the run began: here, or under an earlier supervisor. */
+export type Origin =
+  | {
+      readonly kind: "started"
+      readonly bundle: () => Promise<Result<string>>
+      readonly spawn: (bundlePath: string) => Result<SpawnedProcess>
+      /** Makes it durable which process this is. */
+      readonly spawned: (stamp: ProcessStamp) => void
+    }
+  | {
+      readonly kind: "inherited"
+      /** Unset: nobody wrote down which process it was. */
+      readonly stamp: ProcessStamp | undefined
+      readonly exited: Promise<ExitReason>
+      readonly look: () => void
+      readonly state: Exclude<ProcessState, { readonly kind: "exited" }>
+      /** The process had ended before anybody here could see it. */
+      readonly isGone?: true
+      readonly blame: Loss["blame"]
+      /** Of the stop that was begun, if one was. */
+      readonly graceMs: number
+      /** Within which it must have connected. */
+      readonly reattachMs: number
+    }
+
+type Inherited = Extract<Origin, { readonly kind: "inherited" }>
 
 export interface RunDeps {
   readonly ports: Ports
@@ -31,13 +61,10 @@ export interface RunDeps {
   readonly cgroup: string | undefined
   /** From spawn until the channel says ready. */
   readonly startTimeoutMs: number
-  readonly bundle: () => Promise<Result<string>>
-  readonly spawn: (bundlePath: string) => Result<SpawnedProcess>
-  /** Makes it durable which process this is. */
-  readonly spawned: (stamp: ProcessStamp) => void
+  readonly origin: Origin
   /** Asks the process to end by itself within the time. */
   readonly askToEnd: (graceMs: number) => void
-  readonly stopping: () => void
+  readonly stopping: (cause: StopCause, graceMs: number) => void
   readonly exited: (state: ExitedState) => void
 }
 
@@ -65,6 +92,7 @@ export class Run {
   #state: ProcessState = initialState
   #stamp: ProcessStamp | undefined
   #cancelStart = nothing
+  #cancelReattach = nothing
   #cancelTurnLimit = nothing
   #cancelStop = nothing
   #killing: Promise<unknown> = Promise.resolve()
@@ -73,6 +101,7 @@ export class Run {
     this.identity = deps.identity
     this.#deps = deps
     this.#startedMs = deps.ports.clock.monotonicMs()
+    if (deps.origin.kind === "inherited") this.#inherit(deps.origin)
     this.ended = this.#live()
       .catch((error: unknown): ExitReason => ({ kind: "spawn_failed", message: messageOf(error) }))
       .then((reason) => this.#finish(reason))
@@ -83,13 +112,42 @@ export class Run {
     return this.#state
   }
 
+  /** It is being ended for certain; nothing of it can be used any more. */
+  get isGone(): boolean {
+    const { origin } = this.#deps
+    return this.#state.kind === "exited" || (origin.kind === "inherited" && origin.isGone === true)
+  }
+
   get pid(): number | undefined {
-    return this.#state.kind === "exited" ? undefined : this.#stamp?.pid
+    return this.isGone ? undefined : this.#stamp?.pid
+  }
+
+  /** Of a process that is a child of this one, until the runtime has told of its end. */
+  get startedPid(): number | undefined {
+    return this.#deps.origin.kind === "started" && this.#state.kind !== "exited"
+      ? this.#stamp?.pid
+      : undefined
+  }
+
+  /** Whose doing an end of this run is, unless its reason says otherwise. */
+  get blame(): Loss["blame"] {
+    const { origin } = this.#deps
+    return origin.kind === "inherited" ? origin.blame : "program"
   }
 
   /** What the channel said, and Turns given. */
   handle(event: ProcessEvent): void {
     this.#move(event, event.kind === "failed" ? failedExitMs : 0)
+  }
+
+  /** The process has come to its channel. */
+  connected(): void {
+    this.#cancelReattach()
+  }
+
+  /** The connection of the process has ended, which may be because it has. */
+  disconnected(): void {
+    if (this.#deps.origin.kind === "inherited") this.#deps.origin.look()
   }
 
   /** The Turn must have ended by then, or the process is. */
@@ -105,25 +163,51 @@ export class Run {
   }
 
   async #live(): Promise<ExitReason> {
-    const bundle = await Promise.race([this.#deps.bundle(), this.#abandoned.promise])
-    if (bundle === "abandoned") return { kind: "shutdown" }
+    const { origin } = this.#deps
+    if (origin.kind === "inherited") return await origin.exited
+    const bundle = await Promise.race([origin.bundle(), this.#abandoned.promise])
+    // A stop that came while the bundle was about to be there was told to nobody yet.
+    if (bundle === "abandoned" || this.#state.kind === "stopping") return { kind: "shutdown" }
     if (!bundle.ok) return { kind: "spawn_failed", message: bundle.error.message }
-    const spawned = this.#deps.spawn(bundle.value)
+    const spawned = origin.spawn(bundle.value)
     if (!spawned.ok) return { kind: "spawn_failed", message: spawned.error.message }
-    this.#watch(spawned.value.stamp)
+    this.#watch(spawned.value.stamp, origin.spawned)
     return await spawned.value.exited
   }
 
-  /** RN1 */
-  #watch(stamp: ProcessStamp): void {
-    const { journal, startTimeoutMs } = this.#deps
+  /** RN3. The time in which nobody supervised it is not held against a process: its deadlines begin anew. */
+  #inherit({ stamp, state, graceMs, reattachMs, isGone }: Inherited): void {
     this.#stamp = stamp
-    journal.record({ event: "process_spawned", ...this.identity, pid: stamp.pid })
+    this.#state = state
+    if (isGone) return
+    if (state.kind === "starting") this.#limitStart()
+    if (state.kind === "stopping") this.#stopWithin(state.cause, graceMs)
+    else this.#awaitReattach(reattachMs)
+  }
+
+  /** A stopped process cannot come back; whoever stopped it lets it go on, and then it can. */
+  #awaitReattach(limitMs: number): void {
+    this.#cancelReattach = this.#after(limitMs, () => {
+      if (this.#stamp !== undefined && isSuspended(this.#stamp.pid)) return this.#awaitReattach(limitMs)
+      const message = `it did not come back within ${limitMs} ms`
+      this.#move({ kind: "stop", cause: { kind: "not_reattached", message } }, 0)
+    })
+  }
+
+  #limitStart(): void {
+    const { startTimeoutMs } = this.#deps
     this.#cancelStart = this.#after(startTimeoutMs, () =>
       this.#move({ kind: "start_expired", afterMs: startTimeoutMs }, 0),
     )
+  }
+
+  /** RN1 */
+  #watch(stamp: ProcessStamp, spawned: (stamp: ProcessStamp) => void): void {
+    this.#stamp = stamp
+    this.#deps.journal.record({ event: "process_spawned", ...this.identity, pid: stamp.pid })
+    this.#limitStart()
     try {
-      this.#deps.spawned(stamp)
+      spawned(stamp)
     } catch (error) {
       const message = `the process could not be recorded: ${messageOf(error)}`
       this.end({ kind: "spawn_failed", message }, 0)
@@ -149,13 +233,15 @@ export class Run {
 
   #beginStop(cause: StopCause, graceMs: number): void {
     this.#cancelStart()
+    this.#cancelReattach()
     this.#cancelTurnLimit()
     this.#deps.journal.record({ event: "process_stopping", ...this.identity, cause: cause.kind })
-    this.#deps.stopping()
-    if (this.#stamp === undefined) {
-      this.#abandoned.resolve("abandoned")
-      return
-    }
+    this.#deps.stopping(cause, graceMs)
+    if (this.#stamp === undefined) this.#abandoned.resolve("abandoned")
+    else this.#stopWithin(cause, graceMs)
+  }
+
+  #stopWithin(cause: StopCause, graceMs: number): void {
     const isGentle = cause.kind === "shutdown"
     if (isGentle) this.#deps.askToEnd(graceMs)
     this.#killAfter(isGentle ? graceMs + exitMarginMs : graceMs, cause.kind)
@@ -184,10 +270,12 @@ export class Run {
   /** RN2 */
   async #finish(reason: ExitReason): Promise<void> {
     this.#cancelStart()
+    this.#cancelReattach()
     this.#cancelTurnLimit()
     this.#cancelStop()
     await this.#killing
-    if (this.#stamp !== undefined) await this.#kill("remains", remainsMs)
+    const isKnown = this.#stamp !== undefined || this.#deps.origin.kind === "inherited"
+    if (isKnown) await this.#kill("remains", this.isGone ? killRoundMs : remainsMs)
     this.#move({ kind: "died", reason }, 0)
     if (this.#state.kind === "exited") this.#deps.exited(this.#state)
   }

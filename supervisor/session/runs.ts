@@ -17,12 +17,14 @@ import type { ProcessIdentity, ProcessStamp } from "../process/identity.ts"
 import type { Logs } from "../process/logs.ts"
 import { readBootId } from "../process/procfs.ts"
 import type { Store } from "../store/open.ts"
+import type { ProcessRow, StoredStop } from "../store/processes.ts"
 import type { SessionRow } from "../store/sessions.ts"
 import { recordExit } from "./exit.ts"
 import type { DownFrames } from "./frames.ts"
 import { beginGeneration } from "./generation.ts"
 import { createLaunch } from "./launch.ts"
-import { type ExitedState, Run } from "./run.ts"
+import { type ExitedState, type Origin, Run } from "./run.ts"
+import { createStarts } from "./starts.ts"
 import type { StepFacts } from "./step.ts"
 
 export interface RunsDeps {
@@ -49,7 +51,15 @@ export interface Runs {
   readonly get: (sessionId: SessionId) => Run | undefined
   readonly all: () => readonly Run[]
   readonly start: (row: SessionRow) => void
+  /** From now on processes start. */
+  readonly open: () => void
+  /** The process has come to its channel. */
+  readonly connected: (process: ProcessIdentity) => void
+  /** Goes on with what an earlier supervisor started. */
+  readonly adopt: (session: SessionRow, process: ProcessRow, origin: Inherited) => void
 }
+
+type Inherited = Extract<Origin, { readonly kind: "inherited" }>
 
 /** A full disk must not make an exit unheard of: its record is tried again until it is written. */
 const recordAgainMs = 1000
@@ -57,6 +67,7 @@ const recordAgainMs = 1000
 export const createRuns = (deps: RunsDeps): Runs => {
   const { ports, store, journal } = deps
   const runs = new Map<SessionId, Run>()
+  const starts = createStarts()
   const bootId = readBootId()
   const launch = createLaunch({ ...deps, bootId })
   const generation = {
@@ -78,7 +89,8 @@ export const createRuns = (deps: RunsDeps): Runs => {
     const { identity } = run
     const { reason, turnId, expected } = state
     try {
-      store.transaction(() => recordExit(deps, { identity, reason, turnId, expected }))
+      const blame = reason.kind === "not_reattached" ? "surroundings" : run.blame
+      store.transaction(() => recordExit(deps, { identity, reason, blame, turnId, expected }))
     } catch (error) {
       writeFailed("process exit", error)
       // A supervisor that ends leaves the rest to the next one, which finds the row of the process.
@@ -95,6 +107,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
   const forget = (run: Run): void => {
     const { identity } = run
     deps.logs.ended(identity)
+    starts.done(identity)
     if (runs.get(identity.sessionId) !== run) return
     runs.delete(identity.sessionId)
     deps.frames.forget(identity.sessionId)
@@ -117,27 +130,70 @@ export const createRuns = (deps: RunsDeps): Runs => {
       if (row?.generation === generation) store.processes.put({ ...row, ...stamp })
     })
 
-  const start = (row: SessionRow): void => {
-    const secret = newSecret(ports.randomBytes)
-    const identity = beginGeneration(generation, row, secret)
-    const { bundle, agent } = row.assignment
+  /** The stop outlives this supervisor; where it cannot be written down, the next one sees only the exit. */
+  const stopping = (identity: ProcessIdentity, stop: StoredStop): void => {
+    try {
+      store.transaction(() => {
+        const row = store.processes.get(identity.sessionId)
+        if (row?.generation === identity.generation) store.processes.setStop(identity.sessionId, stop)
+      })
+    } catch (error) {
+      writeFailed("process stop", error)
+    }
+    deps.stopping(identity)
+  }
+
+  const add = (identity: ProcessIdentity, cgroup: string | undefined, origin: Origin): Run => {
     const run = new Run({
       ports,
       journal,
       identity,
-      marker: sessionMarker(row.sessionId),
-      cgroup: launch.cgroupOf(identity),
+      marker: sessionMarker(identity.sessionId),
+      cgroup,
       startTimeoutMs: deps.startTimeoutMs ?? sessionStartTimeoutMs,
-      bundle: () => deps.bundles.path(bundle),
+      origin,
+      askToEnd: (graceMs) => askToEnd(identity, graceMs),
+      stopping: (cause, graceMs) => stopping(identity, { cause, graceMs }),
+      exited: (state) => record(run, state),
+    })
+    runs.set(identity.sessionId, run)
+    return run
+  }
+
+  const start = (row: SessionRow): void => {
+    const secret = newSecret(ports.randomBytes)
+    const identity = beginGeneration(generation, row, secret)
+    const { bundle, agent } = row.assignment
+    add(identity, launch.cgroupOf(identity), {
+      kind: "started",
+      bundle: async () => {
+        await starts.take(identity)
+        return await deps.bundles.path(bundle)
+      },
       spawn: (bundlePath) =>
         launch.spawn(identity, { channelUrl: deps.channelUrl(), secret, ...identity, bundlePath, agent }),
       spawned: (stamp) => recordStamp(identity, stamp),
-      askToEnd: (graceMs) => askToEnd(identity, graceMs),
-      stopping: () => deps.stopping(identity),
-      exited: (state) => record(run, state),
     })
-    runs.set(row.sessionId, run)
   }
 
-  return { get: (sessionId) => runs.get(sessionId), all: () => [...runs.values()], start }
+  const adopt: Runs["adopt"] = ({ sessionId, turn }, { generation, cgroup }, origin) => {
+    const run = add({ sessionId, generation }, cgroup, origin)
+    deps.logs.adopt(run.identity)
+    if (turn?.phase === "sent" && turn.cancel !== undefined) run.limitTurn(turn.data.id, turn.cancel.graceMs)
+  }
+
+  const connected: Runs["connected"] = (process) => {
+    starts.done(process)
+    const run = runs.get(process.sessionId)
+    if (run?.identity.generation === process.generation) run.connected()
+  }
+
+  return {
+    get: (sessionId) => runs.get(sessionId),
+    all: () => [...runs.values()],
+    start,
+    adopt,
+    connected,
+    open: starts.open,
+  }
 }

@@ -65,9 +65,13 @@ export interface Sessions {
   readonly reconcile: (run: Attached["run"]) => void
   /** The lease is held again: takes the steps that waited for it. */
   readonly resume: () => void
+  /** Processes that this supervisor started and whose end it has not heard of. */
+  readonly started: () => readonly number[]
   readonly living: () => readonly LivingProcess[]
   readonly view: () => readonly SessionView[]
   readonly find: (sessionId: SessionId) => SessionView | undefined
+  /** A process of an earlier supervisor lacks what it was promised: it is ended and replaced. */
+  readonly abandon: (process: ProcessIdentity, message: string) => void
   /** Ends every process tree, gracefully first; answers with what failed. Nothing starts afterwards. */
   readonly stop: (deadlineMs: number) => Promise<readonly string[]>
 }

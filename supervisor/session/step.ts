@@ -2,7 +2,7 @@
  * What is to be done next for one Session, from what is stored and what its process does. Pure.
  *
  * SS1 no process starts and no Turn is given while a hold is effective
- * SS2 a process that is gone is not replaced without a new reason: `wanted` ended with it
+ * SS2 a process that is gone is replaced only if it is `wanted` still, and not before its wait is over
  * SS3 no process starts and no Turn is given without the lease of the Computer
  */
 import { holding, type ProcessState } from "../process/machine.ts"
@@ -20,18 +20,27 @@ export interface StepFacts {
   readonly row: SessionRow
   /** `none`: it has no process. */
   readonly process: ProcessState["kind"] | "none"
+  /** Before the next process of a Session that lost some. */
+  readonly backoff: "waiting" | "over"
   /** `waiting`: for the lease of its Computer. */
   readonly supervisor: "serving" | "waiting" | "ending"
 }
 
 const nothing: Step = { do: "nothing" }
 
-export const nextStep = ({ row, process, supervisor }: StepFacts): Step => {
+const canStart = ({ row, backoff, supervisor }: StepFacts): boolean =>
+  row.wanted &&
+  holding(row.assignment.holds).kind === "free" &&
+  backoff === "over" &&
+  supervisor === "serving"
+
+export const nextStep = (facts: StepFacts): Step => {
+  const { row, process, supervisor } = facts
   const isFree = holding(row.assignment.holds).kind === "free"
   switch (process) {
     case "none":
       if (row.ending !== undefined) return { do: "forget" }
-      return row.wanted && isFree && supervisor === "serving" ? { do: "start" } : nothing
+      return canStart(facts) ? { do: "start" } : nothing
     case "starting":
     case "running":
       return row.ending === undefined ? nothing : { do: "end", graceMs: row.ending.graceMs }

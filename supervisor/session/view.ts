@@ -34,7 +34,7 @@ export const viewOf = (
 export const livingProcesses = (runs: readonly Run[]): readonly LivingProcess[] =>
   runs.flatMap((run): LivingProcess[] => {
     const state = run.state
-    if (state.kind === "exited") return []
+    if (run.isGone || state.kind === "exited") return []
     const turn = "turnId" in state && state.turnId !== undefined ? { turnId: state.turnId } : {}
     return [{ ...run.identity, state: state.kind, ...turn }]
   })

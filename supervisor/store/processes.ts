@@ -5,9 +5,18 @@
 import type { Database } from "bun:sqlite"
 import { Generation, SessionId } from "@computerd/protocol/ids"
 import { unacknowledgedFramesMax } from "@computerd/protocol/limits"
+import { ExitReason } from "@computerd/protocol/link"
 import type { Numbered } from "@computerd/protocol/numbering"
+import { z } from "zod"
+import { asStopCause, type StopCause } from "../process/machine.ts"
 import { cachedRows } from "./cache.ts"
 import type { Transactions } from "./transactions.ts"
+
+/** A stop that was begun; it is carried on by whoever supervises the process then. */
+export interface StoredStop {
+  readonly cause: StopCause
+  readonly graceMs: number
+}
 
 export interface ProcessRow {
   readonly sessionId: SessionId
@@ -24,6 +33,8 @@ export interface ProcessRow {
   readonly received: number
   /** Last frame that was numbered for the process. */
   readonly sent: number
+  readonly phase: "starting" | "ready"
+  readonly stop: StoredStop | undefined
 }
 
 export interface ProcessTable {
@@ -33,6 +44,13 @@ export interface ProcessTable {
   /** Removes the row with its frames, if it still is of that generation. */
   readonly remove: (process: { readonly sessionId: SessionId; readonly generation: Generation }) => void
   readonly setReceived: (sessionId: SessionId, received: number) => void
+  readonly setReady: (sessionId: SessionId) => void
+  /** The first one stands. */
+  readonly setStop: (sessionId: SessionId, stop: StoredStop) => void
+  /** A getter call that was taken and is not answered; `request` is for its owner to read. */
+  readonly keepCall: (sessionId: SessionId, requestId: string, request: string) => void
+  readonly endCall: (sessionId: SessionId, requestId: string) => void
+  readonly calls: (sessionId: SessionId) => readonly string[]
   /** Numbers and keeps a frame for the process; `undefined` when too many are unacknowledged. */
   readonly pushFrame: (sessionId: SessionId, body: string) => number | undefined
   readonly acknowledge: (sessionId: SessionId, ack: number) => void
@@ -51,6 +69,17 @@ interface Columns {
   started_at_ms: number
   received: number
   sent: number
+  phase: string
+  stop: string | null
+}
+
+const Stop = z.strictObject({ cause: ExitReason, graceMs: z.int().min(0) })
+
+const stopOf = (stored: string | null): StoredStop | undefined => {
+  if (stored === null) return undefined
+  const { cause, graceMs } = Stop.parse(JSON.parse(stored))
+  const known = asStopCause(cause)
+  return known && { cause: known, graceMs }
 }
 
 const rowOf = (columns: Columns): ProcessRow => ({
@@ -64,15 +93,18 @@ const rowOf = (columns: Columns): ProcessRow => ({
   startedAtMs: columns.started_at_ms,
   received: columns.received,
   sent: columns.sent,
+  phase: columns.phase === "starting" ? "starting" : "ready",
+  stop: stopOf(columns.stop),
 })
 
 const statements = (database: Database) => ({
   all: database.query<Columns, []>("SELECT * FROM processes"),
   put: database.query(
-    `INSERT INTO processes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
+    `INSERT INTO processes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
        generation = excluded.generation, secret_hash = excluded.secret_hash, pid = excluded.pid,
        start_time = excluded.start_time, boot_id = excluded.boot_id, cgroup = excluded.cgroup,
-       started_at_ms = excluded.started_at_ms, received = excluded.received, sent = excluded.sent`,
+       started_at_ms = excluded.started_at_ms, received = excluded.received, sent = excluded.sent,
+       phase = excluded.phase, stop = excluded.stop`,
   ),
   remove: database.query("DELETE FROM processes WHERE session_id = ?"),
   received: database.query("UPDATE processes SET received = ? WHERE session_id = ?"),
@@ -80,6 +112,16 @@ const statements = (database: Database) => ({
   push: database.query("INSERT INTO channel_frames (session_id, seq, body) VALUES (?, ?, ?)"),
   acknowledge: database.query("DELETE FROM channel_frames WHERE session_id = ? AND seq <= ?"),
   clear: database.query("DELETE FROM channel_frames WHERE session_id = ?"),
+  ready: database.query("UPDATE processes SET phase = 'ready' WHERE session_id = ?"),
+  stop: database.query("UPDATE processes SET stop = ? WHERE session_id = ?"),
+  keepCall: database.query(
+    "INSERT INTO getter_calls VALUES (?, ?, ?) ON CONFLICT (session_id, request_id) DO NOTHING",
+  ),
+  endCall: database.query("DELETE FROM getter_calls WHERE session_id = ? AND request_id = ?"),
+  endCalls: database.query("DELETE FROM getter_calls WHERE session_id = ?"),
+  calls: database.query<{ request: string }, [string]>(
+    "SELECT request FROM getter_calls WHERE session_id = ? ORDER BY request_id",
+  ),
   after: database.query<{ seq: number; body: string }, [string, number]>(
     "SELECT seq, body FROM channel_frames WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT 64",
   ),
@@ -100,7 +142,10 @@ export const processTable = (database: Database, transactions: Transactions): Pr
     get: (sessionId) => rows().get(sessionId),
     all: () => [...rows().values()],
     put: (row) => {
-      if (rows().get(row.sessionId)?.generation !== row.generation) sql.clear.run(row.sessionId)
+      if (rows().get(row.sessionId)?.generation !== row.generation) {
+        sql.clear.run(row.sessionId)
+        sql.endCalls.run(row.sessionId)
+      }
       sql.put.run(
         row.sessionId,
         row.generation,
@@ -112,6 +157,8 @@ export const processTable = (database: Database, transactions: Transactions): Pr
         row.startedAtMs,
         row.received,
         row.sent,
+        row.phase,
+        row.stop === undefined ? null : JSON.stringify(row.stop),
       )
       rows().set(row.sessionId, row)
     },
@@ -124,6 +171,22 @@ export const processTable = (database: Database, transactions: Transactions): Pr
       sql.received.run(received, sessionId)
       change(sessionId, { received })
     },
+    setReady: (sessionId) => {
+      sql.ready.run(sessionId)
+      change(sessionId, { phase: "ready" })
+    },
+    setStop: (sessionId, stop) => {
+      if (rows().get(sessionId)?.stop !== undefined) return
+      sql.stop.run(JSON.stringify(stop), sessionId)
+      change(sessionId, { stop })
+    },
+    keepCall: (sessionId, requestId, request) => {
+      sql.keepCall.run(sessionId, requestId, request)
+    },
+    endCall: (sessionId, requestId) => {
+      sql.endCall.run(sessionId, requestId)
+    },
+    calls: (sessionId) => sql.calls.all(sessionId).map((row) => row.request),
     pushFrame: (sessionId, body) => {
       const row = rows().get(sessionId)
       if (row === undefined) return undefined

@@ -22,12 +22,16 @@ export type StoredTurn = Readonly<z.infer<typeof StoredTurn>>
 const Ending = z.strictObject({ kind: z.enum(["released", "dropped"]), graceMs: z.int().min(0) })
 export type Ending = Readonly<z.infer<typeof Ending>>
 
+/** Losses of its processes that still count, as wall times, and the wait before the next start. */
+const StoredRecovery = z.strictObject({ losses: z.array(z.int()), delayMs: z.int().min(0) })
+export type StoredRecovery = Readonly<z.infer<typeof StoredRecovery>>
+
 export interface SessionRow {
   readonly sessionId: SessionId
   readonly assignment: SessionAssignment
   /** The highest generation that was ever started here or that the control plane has seen; 0 before the first. */
   readonly generation: number
-  /** A process shall exist. Ends with the process: a loss is not repaired without a new reason. */
+  /** A process shall exist. A loss that is left to a person ends it; a release or a Turn begins it again. */
   readonly wanted: boolean
   readonly turn: StoredTurn | undefined
   /** Dispatched while another one still ran: it is given once that has stopped. */
@@ -37,6 +41,7 @@ export interface SessionRow {
   /** The last Turn that ended here, so that it is never run again. */
   readonly finishedTurn: TurnId | undefined
   readonly lastExit: ExitReason | undefined
+  readonly recovery: StoredRecovery | undefined
 }
 
 export interface StoredMessage {
@@ -66,6 +71,7 @@ interface Columns {
   ending: string | null
   finished_turn: string | null
   last_exit: string | null
+  recovery: string | null
 }
 
 const rowOf = (columns: Columns): SessionRow => ({
@@ -78,6 +84,7 @@ const rowOf = (columns: Columns): SessionRow => ({
   ending: columns.ending === null ? undefined : Ending.parse(JSON.parse(columns.ending)),
   finishedTurn: columns.finished_turn === null ? undefined : TurnId.parse(columns.finished_turn),
   lastExit: columns.last_exit === null ? undefined : ExitReason.parse(JSON.parse(columns.last_exit)),
+  recovery: columns.recovery === null ? undefined : StoredRecovery.parse(JSON.parse(columns.recovery)),
 })
 
 const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
@@ -85,10 +92,10 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 const statements = (database: Database) => ({
   all: database.query<Columns, []>("SELECT * FROM sessions"),
   put: database.query(
-    `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
+    `INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
        assignment = excluded.assignment, generation = excluded.generation, wanted = excluded.wanted,
        turn = excluded.turn, next = excluded.next, ending = excluded.ending,
-       finished_turn = excluded.finished_turn, last_exit = excluded.last_exit`,
+       finished_turn = excluded.finished_turn, last_exit = excluded.last_exit, recovery = excluded.recovery`,
   ),
   remove: database.query("DELETE FROM sessions WHERE session_id = ?"),
   keep: database.query(
@@ -121,6 +128,7 @@ export const sessionTable = (database: Database, transactions: Transactions): Se
         json(row.ending),
         row.finishedTurn ?? null,
         json(row.lastExit),
+        json(row.recovery),
       )
       rows().set(row.sessionId, row)
     },

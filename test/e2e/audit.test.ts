@@ -1,5 +1,7 @@
+import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, expect, test } from "bun:test"
 import { rename } from "node:fs/promises"
+import { join } from "node:path"
 import { auditFolder } from "../../examples/repository-audit/audit/folder.ts"
 import { topFolders } from "../../examples/repository-audit/audit/selection.ts"
 import type { FolderOutcome } from "../../examples/repository-audit/report/outcome.ts"
@@ -42,6 +44,14 @@ const expected = async (failed: readonly FolderOutcome[] = []): Promise<string> 
     outcomes.push(lost ?? { kind: "audited", findings: await findings() })
   }
   return renderReport(outcomes)
+}
+
+/** A store of a version that does not exist: who has it open goes on, and nobody can open it again. */
+const spoilStore = (stateDirectory: string): void => {
+  const database = new Database(join(stateDirectory, "store.sqlite"))
+  database.run("PRAGMA busy_timeout = 5000")
+  database.run("PRAGMA user_version = 9000")
+  database.close()
 }
 
 const nothingIsLeft = async (): Promise<void> => {
@@ -87,7 +97,26 @@ test(
 )
 
 test(
-  "the loss of one Computer's supervisor fails that auditor alone, and the report names it",
+  "kill -9 of one Computer's supervisor costs nothing: it is started again and the report is whole",
+  async () => {
+    const report = await expected()
+    const run = place.run(startAudit, repo.path)
+    const line = await run.line(/Session ses_\S+ auditor on Computer (cmp_\S+):/)
+    const computerId = /Computer (cmp_[^:\s]+)/.exec(line)?.[1]
+    const found = await eventually("the auditor's supervisor", async () =>
+      (await supervisors(place)).find((one) => one.computerId === computerId),
+    )
+    await run.line(new RegExp(`Computer ${computerId}: running`))
+    process.kill(found.pid, "SIGKILL")
+    const { exitCode, out } = await run.done
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: report })
+    await nothingIsLeft()
+  },
+  patience,
+)
+
+test(
+  "the loss of one Computer's supervisor for good fails that auditor alone, and the report names it",
   async () => {
     const run = place.run(startAudit, repo.path)
     const line = await run.line(/Session ses_\S+ auditor on Computer (cmp_\S+):/)
@@ -97,6 +126,7 @@ test(
     )
     // Attached, so that the work is there; its Session process has yet to start.
     await run.line(new RegExp(`Computer ${computerId}: running`))
+    spoilStore(found.stateDirectory)
     process.kill(found.pid, "SIGKILL")
     const { exitCode, out } = await run.done
     const folder = /- `([^`]+)` failed with `process_lost`/.exec(out)?.[1]

@@ -191,7 +191,7 @@ test("with a lifeline a parked Computer wakes and ends when the control plane is
   for (const { pid } of all) await dead(pid)
 })
 
-test("a parked Computer that nothing uses is deleted with its directory; one whose supervisor dies is lost, and nothing stays frozen", async () => {
+test("a parked Computer that nothing uses is deleted with its directory; one whose supervisor cannot be brought back is lost, and nothing stays frozen", async () => {
   const plane = await rig.open({ capacity: 1 })
   await publish(plane, controls)
   const at = scene(rig, plane)
@@ -210,6 +210,7 @@ test("a parked Computer that nothing uses is deleted with its directory; one who
   expect(pids.filter(({ isFrozen }) => !isFrozen)).toEqual([])
 
   expect(plane.control({ kind: "close", sessionId: unused.sessionId })).toMatchObject({ ok: true })
+  rig.spoilStore(lost.computerId)
   process.kill(lost.supervisor, "SIGKILL")
   await at.residency(lost.computerId, "unavailable")
   await until("the deletion", () => (at.computer(unused.computerId) === undefined ? true : undefined))
@@ -224,4 +225,32 @@ test("a parked Computer that nothing uses is deleted with its directory; one who
   await until("its deletion", () => (at.computer(computerId) === undefined ? true : undefined))
   expect(existsSync(rig.computer(computerId))).toBe(false)
   expect(processesOn(computerId, -1)).toEqual([])
+})
+
+test("a parked Computer whose supervisor is killed is parked again with the next one, and wakes as it was", async () => {
+  const plane = await rig.open({ capacity: 1 })
+  await publish(plane, controls)
+  const at = scene(rig, plane)
+  const first = startWith(plane, "caller", {})
+  await at.settled(first)
+  const { computerId } = at.session(first.sessionId)
+  const init = await at.init(first.sessionId)
+  const supervisor = await rig.supervisorPid(computerId)
+  const second = startWith(plane, "caller", {})
+  await at.settled(second)
+  await at.residency(computerId, "parked")
+  process.kill(supervisor, "SIGKILL")
+  await until("the next supervisor's parking", async () => {
+    const record = await Bun.file(`${rig.computer(computerId)}/process.json`).json()
+    return record.state === "parked" && record.process.pid !== supervisor ? true : undefined
+  })
+  const client = await clientOf(await at.init(second.sessionId))
+  const args = { sessionId: first.sessionId, input: input({}) }
+  const woken = (await client.ask("enqueue", args)) as never as typeof first
+  expect(await at.settled(woken)).toMatchObject({
+    status: "completed",
+    result: { pid: init.pid, isSameHeader: true },
+  })
+  expect(at.session(first.sessionId)).toMatchObject({ generation: 1, holds: [] })
+  await client.close()
 })

@@ -27,6 +27,7 @@ export interface Turn {
 
 export interface Init {
   readonly pid: number
+  readonly recovery: { readonly kind: string; readonly reason?: string }
   readonly connection: { readonly url: string; readonly headers: { readonly Authorization: string } }
 }
 

@@ -44,6 +44,7 @@ export interface World {
 export interface WorldOptions {
   readonly directory?: string
   readonly startTimeoutMs?: number
+  readonly reattachMs?: number
   readonly isolation?: Isolation
   readonly sessionHost?: readonly string[]
   readonly connect?: SessionsDeps["connect"]
@@ -82,6 +83,13 @@ export const newAssignment = (agent: string, part: Partial<SessionAssignment> = 
   holds: [],
   status: "open",
   ...part,
+})
+
+export const recoveryHold = ({ sessionId }: SessionAssignment): SessionAssignment["holds"][number] => ({
+  id: ports.newId("hld"),
+  sessionId,
+  kind: "recovery",
+  createdAt: new Date(ports.clock.wallMs()).toISOString(),
 })
 
 /** Turns of a Session are numbered in the order of their making, as the control plane numbers them. */
@@ -149,6 +157,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       return Promise.resolve()
     },
     ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
+    ...(options.reattachMs === undefined ? {} : { reattachMs: options.reattachMs }),
     ...(options.startTimeoutMs === undefined ? {} : { startTimeoutMs: options.startTimeoutMs }),
   })
   if (!created.ok) throw new Error(created.error.message)

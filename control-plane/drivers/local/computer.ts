@@ -2,7 +2,8 @@
  * One Computer of the local driver: its directory, its supervisor, and what becomes of both.
  *
  * C1 at most one supervisor of a Computer is started: the intent is on record before it, its identity right after
- * C2 the death of a supervisor that had attached is reported once, after its Session processes are gone
+ * C2 a supervisor that died is started again on its directory, where its Session processes wait for it; only when it
+ *    cannot be brought back is the Computer lost, once its processes are gone, and reported once
  * C3 a Computer that was lost is not started again by this driver; its record says so until it is deleted
  */
 import type { ComputerId } from "@computerd/protocol/ids"
@@ -17,11 +18,12 @@ import {
   writeRecord,
 } from "./directory.ts"
 import { endSupervisor } from "./end.ts"
-import { thaw } from "./freeze.ts"
+import { thaw, thawSessions } from "./freeze.ts"
 import { pendingReason } from "./honour.ts"
 import { isAlive, type ProcessIdentity } from "./identity.ts"
 import { createParking, type Parking, type Wanted } from "./park.ts"
-import { type ComputerRecipe, type StartDeps, startSupervisor } from "./start.ts"
+import { afterDeath, type Restart } from "./restarts.ts"
+import { type ComputerRecipe, type StartDeps, type StartOutcome, startSupervisor } from "./start.ts"
 import { endStrays, findSupervisor } from "./strays.ts"
 import { adoptSupervisor, type Supervisor } from "./supervisor.ts"
 import { pause, within } from "./wait.ts"
@@ -49,6 +51,8 @@ export interface Computer {
   /** Stops it and removes its directory. */
   readonly remove: () => Promise<readonly string[]>
 }
+
+type Found = "running" | "unsure"
 
 const startsMax = 5
 const firstBackoffMs = 250
@@ -84,8 +88,8 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     await writeRecord(directory, { state: "lost", reason })
   }
 
-  /** Until it dies. Recovery by starting another one belongs here, in place of `lose`. */
-  const follow = async (running: Supervisor, found: "running" | "unsure"): Promise<void> => {
+  /** Parks and wakes it as the receiver wants, until it dies; answers with how. */
+  const watch = async (running: Supervisor, found: Found): Promise<string> => {
     const remember = (record: SupervisorRecord): Promise<void> => writeRecord(directory, record)
     const disconnect = (): void => deps.disconnect(id)
     const what = { id, supervisor: running.identity }
@@ -93,30 +97,66 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     if (wanted !== undefined) parking.want(wanted)
     const reason = await running.ended
     await parking.close()
-    if (!ending.signal.aborted) await lose(reason)
+    return reason
   }
 
-  const failed = async (reason: string, starts: number): Promise<void> => {
-    await endStrays(id, ports)
-    await forgetRecord(directory)
-    note("start_failed", reason)
-    const last = starts === startsMax
-    receiver.computerState(id, "unavailable", last ? `${reason} (gave up after ${startsMax} starts)` : reason)
-    if (!last) await pause(firstBackoffMs * 2 ** (starts - 1), ending.signal, ports)
-  }
-
-  const start = async (): Promise<void> => {
-    receiver.computerState(id, "starting")
-    for (let starts = 1; starts <= startsMax && !ending.signal.aborted; starts += 1) {
+  /** A supervisor that has attached, or why none could be had. `failed` hears of every start but the last. */
+  const attempt = async (failed: (reason: string) => void): Promise<StartOutcome> => {
+    for (let starts = 1; ; starts += 1) {
       attachment = Promise.withResolvers<void>()
       const hooks = { signal: ending.signal, spawned, attached: attachment.promise }
       const outcome = await startSupervisor(recipe, hooks, deps)
-      if (outcome.kind === "attached") return follow(outcome.supervisor, "running")
-      if (!ending.signal.aborted) await failed(outcome.reason, starts)
+      if (outcome.kind === "attached" || ending.signal.aborted) return outcome
+      note("start_failed", outcome.reason)
+      if (starts === startsMax)
+        return { kind: "failed", reason: `${outcome.reason} (gave up after ${startsMax} starts)` }
+      failed(outcome.reason)
+      await pause(firstBackoffMs * 2 ** (starts - 1), ending.signal, ports)
     }
   }
 
-  const takeOver = async (process: ProcessIdentity, found: "running" | "unsure"): Promise<void> => {
+  /** C2: after a death; answers with the next supervisor, or why there is none. */
+  const revive = async (died: string, restart: Restart): Promise<StartOutcome> => {
+    if (restart.do === "give_up")
+      return { kind: "failed", reason: `${died} (its ${restart.deaths}th death within a minute)` }
+    note("restarting", died)
+    await pause(restart.delayMs, ending.signal, ports)
+    const outcome = await attempt(() => undefined)
+    if (outcome.kind === "attached") return outcome
+    return { kind: "failed", reason: `${died}; it could not be started again: ${outcome.reason}` }
+  }
+
+  /** Brings it back as often as it dies, until it cannot be. */
+  const reviveAfter = async (died: string): Promise<void> => {
+    let deaths: readonly number[] = []
+    for (let reason = died; !ending.signal.aborted; ) {
+      const restart = afterDeath(deaths, ports.now())
+      const outcome = await revive(reason, restart)
+      if (ending.signal.aborted) return
+      if (outcome.kind === "failed") return lose(outcome.reason)
+      deaths = restart.do === "start" ? restart.deaths : deaths
+      // The one that died may have been parked; if this one is to be, it will be.
+      await thawSessions({ id, supervisor: outcome.supervisor.identity })
+      reason = await watch(outcome.supervisor, "running")
+    }
+  }
+
+  const follow = async (running: Supervisor, found: Found): Promise<void> =>
+    reviveAfter(await watch(running, found))
+
+  const unavailable = (reason: string): void => receiver.computerState(id, "unavailable", reason)
+
+  const start = async (): Promise<void> => {
+    receiver.computerState(id, "starting")
+    const outcome = await attempt(unavailable)
+    if (outcome.kind === "attached") return follow(outcome.supervisor, "running")
+    if (ending.signal.aborted) return
+    await endStrays(id, ports)
+    await forgetRecord(directory)
+    unavailable(outcome.reason)
+  }
+
+  const takeOver = async (process: ProcessIdentity, found: Found): Promise<void> => {
     receiver.registerCredential(id, await ensureCredential(directory, ports.randomBytes))
     supervisor = adoptSupervisor(process, ports)
     if (found === "running") await writeRecord(directory, { state: "running", process })
@@ -149,7 +189,7 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     if (reason !== undefined) return forbid(process, reason)
     if (process !== undefined) return takeOver(process, known?.state === "parked" ? "unsure" : "running")
     if (known?.state === "running" || known?.state === "parked")
-      return lose("supervisor died while the control plane was not running")
+      return reviveAfter("supervisor died while the control plane was not running")
     if (known?.state !== "lost") await start()
   }
 

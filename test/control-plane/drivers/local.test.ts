@@ -99,7 +99,34 @@ test("a Computer's credential is in no log, journal entry, snapshot or command l
   expect(places.map((place) => place.includes(credential))).toEqual(places.map(() => false))
 })
 
-test("C2 the death of a supervisor is reported within 2 s, after everything it ran is gone; others go on", async () => {
+test("C2 a supervisor that is killed again and again is started again each time, and its Turn goes on", async () => {
+  const plane = await rig.open()
+  await publish(plane, join(programs, "gate"))
+  const file = join(rig.root, "open")
+  const turn = start(plane, "gate", file)
+  const workspace = join(rig.computer(turn.computerId), "workspace")
+  const session = await until("the Session process", async () => {
+    const said = await readFile(join(workspace, "session.pid"), "utf8").catch(() => "")
+    return Number(said) || undefined
+  })
+  for (let kill = 1; kill <= 3; kill += 1) {
+    const supervisor = await rig.supervisorPid(turn.computerId)
+    process.kill(supervisor, "SIGKILL")
+    await until("the next supervisor", async () =>
+      (await rig.supervisorPid(turn.computerId)) === supervisor ? undefined : true,
+    )
+  }
+  await Bun.write(file, "")
+  expect(await settled(plane, turn)).toMatchObject({ status: "completed", result: session })
+  // One that is killed before it has attached is a start that failed.
+  const restarts = rig.journal.filter(
+    (event) => event.type === "driver" && ["restarting", "start_failed"].includes(event.action),
+  )
+  expect(restarts).toHaveLength(3)
+  expect(rig.journal.some((event) => event.type === "driver" && event.action === "lost")).toBe(false)
+})
+
+test("C2 a supervisor that cannot be brought back is reported once everything it ran is gone; others go on", async () => {
   const plane = await rig.open()
   await publish(plane, join(programs, "resident"))
   const lost = start(plane, "resident")
@@ -120,10 +147,9 @@ test("C2 the death of a supervisor is reported within 2 s, after everything it r
       })
   })
 
-  const killedAt = performance.now()
+  rig.spoilStore(lost.computerId)
   process.kill(supervisor, "SIGKILL")
   const view = await settled(plane, lost)
-  expect(performance.now() - killedAt).toBeLessThan(2_000)
   expect(view).toMatchObject({ status: "interrupted", error: { code: "process_lost" } })
   await until("the look at the report", () => (livedAtReport === -1 ? undefined : true))
   expect(livedAtReport).toBe(0)

@@ -1,4 +1,5 @@
 /** Control planes with real supervisors and Session processes, in this process or in one that can be killed. */
+import { Database } from "bun:sqlite"
 import { mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -116,6 +117,13 @@ export const createRig = async () => {
     open,
     spawn,
     computer: (id: ComputerId) => join(stateDirectory, "computers", id),
+    /** The store of a running supervisor stays usable to it; no other one can open it, so none can be started again. */
+    spoilStore: (id: ComputerId): void => {
+      const database = new Database(join(stateDirectory, "computers", id, "state/store.sqlite"))
+      database.run("PRAGMA busy_timeout = 5000")
+      database.run("PRAGMA user_version = 9000")
+      database.close()
+    },
     supervisorPid: async (id: ComputerId): Promise<number> =>
       until(`the supervisor of ${id}`, async () => {
         const record = await Bun.file(join(stateDirectory, "computers", id, "process.json"))

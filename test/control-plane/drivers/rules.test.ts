@@ -3,6 +3,7 @@ import { localNotices, pendingReason } from "@computerd/control-plane/drivers/lo
 import { reasonOf } from "@computerd/control-plane/drivers/local/last-words"
 import { copyPlans } from "@computerd/control-plane/drivers/local/layout"
 import { chooseSlice, portSlices } from "@computerd/control-plane/drivers/local/port-slices"
+import { afterDeath, restartPolicy } from "@computerd/control-plane/drivers/local/restarts"
 import { createSlots } from "@computerd/control-plane/slots"
 import { Digest } from "@computerd/protocol/ids"
 import type { ImageStep, TemplateManifest } from "@computerd/protocol/manifest"
@@ -163,6 +164,33 @@ describe("slots", () => {
     const blocked = slots.take(AbortSignal.abort(new Error("late")))
     await expect(blocked).rejects.toThrow("late")
   })
+})
+
+test("DR1 DR2 a supervisor is started again at once, then after growing waits, then no more; leaps of the clock restart nothing", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 3_000 }), { minLength: 1, maxLength: 60 }), (gaps) => {
+      let deaths: readonly number[] = []
+      let now = 1_000_000
+      for (const gap of gaps) {
+        now += gap
+        const recent = deaths.filter((at) => now - at <= restartPolicy.windowMs).length
+        const restart = afterDeath(deaths, now)
+        expect(restart.do).toBe(recent >= restartPolicy.deathsMax ? "give_up" : "start")
+        if (restart.do === "give_up") return
+        if (recent === 0) expect(restart.delayMs).toBe(0)
+        else
+          expect(restart.delayMs).toBe(
+            Math.min(restartPolicy.delayMaxMs, restartPolicy.firstDelayMs * 2 ** (recent - 1)),
+          )
+        deaths = restart.deaths
+      }
+    }),
+  )
+  const day = 24 * 60 * 60 * 1000
+  const many = Array.from({ length: restartPolicy.deathsMax }, (_, index) => day + index)
+  expect(afterDeath(many, day + 100)).toMatchObject({ do: "give_up" })
+  for (const now of [0, 2 * day])
+    expect(afterDeath(many, now)).toEqual({ do: "start", delayMs: 0, deaths: [now] })
 })
 
 describe("why a supervisor ended", () => {

@@ -126,6 +126,7 @@ export const exit = (stage: Stage, { a, b, c }: Action): void => {
   const head = stage.world.head(session)
   const turn = head?.status === "running" || (head?.given === true && b % 4 === 0) ? head : undefined
   const expected = turn === undefined && b % 3 === 0
+  const next = pick([undefined, "restart", "after_release", "hold"] as const, c)
   const event: LinkEvent = {
     type: "process_exited",
     sessionId: SessionId.parse(session.id),
@@ -136,9 +137,10 @@ export const exit = (stage: Stage, { a, b, c }: Action): void => {
         : { kind: "code", code: 1 },
     expected,
     ...(turn === undefined ? {} : { turnId: TurnId.parse(turn.id) }),
+    ...(next === undefined ? {} : { next }),
   }
   if (!stage.emit(session, event)) return
-  stage.world.lose(session, turn, { stopTimeout: event.reason.kind === "stop_timeout", expected })
+  stage.world.lose(session, turn, { stopTimeout: event.reason.kind === "stop_timeout", expected, next })
   stage.world.advance()
 }
 

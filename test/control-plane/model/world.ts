@@ -243,16 +243,23 @@ export class World {
   lose(
     session: MSession,
     turn: MTurn | undefined,
-    how: { readonly stopTimeout: boolean; readonly expected: boolean },
+    how: {
+      readonly stopTimeout: boolean
+      readonly expected: boolean
+      readonly next?: "restart" | "after_release" | "hold" | undefined
+    },
   ): void {
     const counts = turn !== undefined && !settled(turn)
     if (turn !== undefined)
       this.settle(turn, "interrupted", how.stopTimeout ? "stop_timeout" : "process_lost")
     const neverReady = session.process === "starting"
     session.process = "none"
-    session.losses = how.expected ? 0 : session.losses + 1
+    const excused = !counts && !how.expected && this.held(session)
+    if (how.expected && !counts) session.losses = 0
+    else if (!excused) session.losses += 1
     this.unassign(session)
-    const looked = counts || (!how.expected && (neverReady || session.losses >= 3))
+    const unasked = how.next === undefined ? neverReady || session.losses >= 3 : how.next === "hold"
+    const looked = counts || (!how.expected && !excused && unasked)
     if (!looked || session.mode === "cancel") return
     this.hold(session, "recovery", null, { turn: counts ? turn.id : null, generation: session.generation })
   }

@@ -1,10 +1,10 @@
 /** Rules that are small enough to be told whole: receipts' texts, cursors, room for commands, exits, patched lists. */
 import { expect, test } from "bun:test"
 import { cursorAfter, cursorPosition } from "@computerd/control-plane/rules/cursors"
-import { exitText } from "@computerd/control-plane/rules/loss"
 import { canonical } from "@computerd/control-plane/rules/receipts"
 import { hasCommandRoom } from "@computerd/control-plane/rules/room"
 import { Rows } from "@computerd/control-plane/rules/rows"
+import { exitText } from "@computerd/protocol/exit"
 import { unacknowledgedFramesMax } from "@computerd/protocol/limits"
 import fc from "fast-check"
 import { computer, given } from "./facts.ts"

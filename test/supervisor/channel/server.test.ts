@@ -40,6 +40,7 @@ beforeEach(() => {
     ending: undefined,
     finishedTurn: undefined,
     lastExit: undefined,
+    recovery: undefined,
   })
   store.processes.put({
     ...identity,
@@ -51,6 +52,8 @@ beforeEach(() => {
     startedAtMs: 0,
     received: 0,
     sent: 0,
+    phase: "starting" as const,
+    stop: undefined,
   })
   const config = SupervisorConfiguration.parse({
     computerId: ports.newId("cmp"),
@@ -66,6 +69,8 @@ beforeEach(() => {
     store,
     config,
     owner: {
+      connected: () => undefined,
+      disconnected: () => undefined,
       apply: (_process, body) => {
         if (failing) throw new Error("database or disk is full")
         applied.push(body)

@@ -189,23 +189,31 @@ test("a control plane that is killed during a Turn hears of its end once, from t
   ])
 })
 
-test("a supervisor that is killed leaves no lock and no event behind: the next one reports what it left", async () => {
+test("a supervisor that is killed leaves no lock and no event behind: the next one goes on with its process and Turn", async () => {
   const computer = await newComputer()
   const first = await computer.startAttached()
   const session = computer.assign()
-  const turnId = computer.dispatch(session, [{ do: "wait_for_cancel" }])
+  const file = computer.proofFile()
+  const turnId = computer.dispatch(session, [{ do: "wait_for_file", file }])
   await computer.event("turn_started")
   const pid = await pidOf(computer, session)
   first.kill("SIGKILL")
   await first.exited
   const second = await computer.startAttached()
-  const exited = await computer.event("process_exited")
-  expect(exited).toMatchObject({ sessionId: session, turnId, expected: false })
-  expect(lives(pid)).toBe(false)
+  expect(await pidOf(computer, session)).toBe(pid)
   const attaches = computer.controlPlane.count("attach")
   expect(attaches[1]?.storeId).toBe(attaches[0]!.storeId)
   expect(attaches[1]?.lastEpoch).toBe(1)
+  expect(attaches[1]?.processes).toMatchObject([
+    { sessionId: session, generation: 1, state: "running", turnId },
+  ])
   expect((await computer.status()).pid).toBe(second.pid)
+  await Bun.write(file, "")
+  expect(await computer.event("turn_settled")).toMatchObject({
+    turnId,
+    generation: 1,
+    outcome: { status: "completed" },
+  })
   const seqs = computer.controlPlane.applied.map(({ seq }) => seq)
   expect(seqs).toEqual(seqs.map((_, index) => index + 1))
 })

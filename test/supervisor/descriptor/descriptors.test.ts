@@ -49,6 +49,7 @@ const newDesk = (options: Options = {}) => {
   const store = opened.value
   const views = options.views ?? new Map<SessionId, SessionView>()
   const lease = createLease({ ...ours, changed: () => undefined })
+  const unrestorable: string[] = []
   const descriptors = new Descriptors({
     ports: ours,
     journal,
@@ -68,6 +69,7 @@ const newDesk = (options: Options = {}) => {
               },
             ],
       ),
+    unrestorable: ({ generation }, message) => unrestorable.push(`${generation} ${message}`),
     invoke: options.invoke ?? (() => Promise.resolve({ ok: true, value: {} })),
   })
   let closed = false

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test"
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { exitText } from "@computerd/protocol/exit"
 import { idSource } from "@computerd/protocol/ids"
 import { operatorSocketName, type Status } from "@computerd/protocol/operator"
 import { readStatus } from "@computerd/supervisor/operator/client"
 import { type OperatorServer, openOperatorServer } from "@computerd/supervisor/operator/http"
 import { renderStatus } from "@computerd/supervisor/operator/render"
-import { exitText } from "@computerd/supervisor/operator/status"
 
 const newId = idSource(() => Bun.randomUUIDv7())
 const nowMs = Date.parse("2026-03-01T12:00:00.000Z")
@@ -214,9 +214,10 @@ test("every exit reason has words of its own", () => {
     exitText({ kind: "load_failed", message: "threw" }),
     exitText({ kind: "init_failed", message: "threw" }),
     exitText({ kind: "unknown", message: "nobody saw it" }),
+    exitText({ kind: "not_reattached", message: "its port was taken" }),
     exitText({ kind: "shutdown" }),
   ]
   expect(new Set(texts).size).toBe(texts.length)
   expect(texts[0]).toBe("exit code 137")
-  expect(texts[8]).toBe("unknown: nobody saw it")
+  expect(texts[8]).toBe("nobody saw it")
 })

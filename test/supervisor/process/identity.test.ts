@@ -5,7 +5,7 @@ import { hasMarker, parseStat, sameProcess } from "@computerd/supervisor/process
 import { lives, readBootId, readStat, stampOf } from "@computerd/supervisor/process/procfs"
 
 test("a process whose name holds spaces and parentheses is read rightly", () => {
-  const numbers = Array.from({ length: 30 }, (_, index) => `${index + 100}`).join(" ")
+  const numbers = Array.from({ length: 50 }, (_, index) => `${index + 100}`).join(" ")
   expect(parseStat(`42 (a) (b c) S 1 42 43 ${numbers}`)).toEqual({
     pid: 42,
     state: "S",
@@ -13,6 +13,7 @@ test("a process whose name holds spaces and parentheses is read rightly", () => 
     group: 42,
     session: 43,
     startTime: "115",
+    exitStatus: 145,
   })
   expect(parseStat("nonsense")).toBeUndefined()
 })

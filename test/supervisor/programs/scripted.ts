@@ -3,7 +3,7 @@
  * Reconnects when the channel closes, as the host does.
  */
 import { spawn } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import type { ChannelDown, ChannelUp } from "@computerd/protocol/channel"
 import { decodeChannelDown, SessionBootstrap } from "@computerd/protocol/channel"
 import { RequestId } from "@computerd/protocol/ids"
@@ -14,6 +14,8 @@ const bootstrap = SessionBootstrap.parse(JSON.parse(input))
 const behaviour = bootstrap.agent
 const outbound = outboundFrames<ChannelUp>()
 let received = 0
+/** A Turn that writes lines until a message comes. */
+let held: string | undefined
 let socket: WebSocket | undefined
 let isOpen = false
 
@@ -33,7 +35,15 @@ const leave = (code: number): void => {
   process.exit(code)
 }
 
-const initialize = (): void => {
+const whenThere = (name: string, then: () => void): void => {
+  const timer = setInterval(() => {
+    if (!existsSync(`${process.cwd()}/${name}`)) return
+    clearInterval(timer)
+    then()
+  }, 5)
+}
+
+const initialize = (context: unknown): void => {
   switch (behaviour) {
     case "init-fails":
       say({ type: "failed", phase: "init", error: { code: "handler_failed", message: "init threw" } })
@@ -41,6 +51,21 @@ const initialize = (): void => {
       return
     case "never-ready":
       return
+    case "patient":
+      whenThere("ready", () => say({ type: "ready" }))
+      return
+    case "fails-on-demand":
+      whenThere("fail", () => {
+        say({ type: "failed", phase: "init", error: { code: "handler_failed", message: "told to" } })
+        setTimeout(() => process.exit(1), 50)
+      })
+      return
+    case "tells-recovery":
+      writeProof(
+        `recovery-${bootstrap.generation}.json`,
+        JSON.stringify((context as { recovery: unknown }).recovery),
+      )
+      break
     case "exit-137":
       leave(137)
       return
@@ -71,6 +96,15 @@ const runTurn = (body: Extract<ChannelDown, { type: "turn" }>): void => {
   const text = body.turn.input[0]?.text ?? ""
   say({ type: "turn_started", turnId })
   if (text === "hang") return
+  if (text === "hold") {
+    let line = 0
+    held = turnId
+    setInterval(() => {
+      if (held === turnId) say({ type: "turn_output", turnId, text: `line ${line++}` })
+    }, 3)
+    return
+  }
+  if (text.startsWith("exit ")) process.exit(Number(text.slice(5)))
   if (text === "reconnect") socket?.close()
   if (text === "die") process.kill(process.pid, "SIGKILL")
   if (text === "invalid")
@@ -84,7 +118,7 @@ const runTurn = (body: Extract<ChannelDown, { type: "turn" }>): void => {
 const take = (body: ChannelDown): void => {
   switch (body.type) {
     case "initialize":
-      initialize()
+      initialize(body.context)
       break
     case "turn":
       runTurn(body)
@@ -98,6 +132,15 @@ const take = (body: ChannelDown): void => {
       })
       break
     case "message":
+      if (held === body.turnId) {
+        held = undefined
+        say({
+          type: "turn_settled",
+          turnId: body.turnId,
+          outcome: { status: "completed", result: { pid: process.pid } },
+        })
+        return
+      }
       if (behaviour === "settles-first") {
         const { turnId, messageId } = body
         say({ type: "turn_settled", turnId, outcome: { status: "completed", result: null } })
@@ -146,7 +189,7 @@ const connect = (): void => {
   }
   opened.onclose = () => {
     isOpen = false
-    setTimeout(connect, 20)
+    if (behaviour !== "never-returns") setTimeout(connect, 20)
   }
 }
 

@@ -51,13 +51,18 @@ test("nothing restarts a process by itself, and the lost Turn is never run again
   expect(world.events.filter((event) => event.type === "process_starting")).toHaveLength(2)
 })
 
-test("a process that dies while idle is replaced by the next generation when a Turn comes", async () => {
+test("a process that dies while idle is replaced by the next generation at once", async () => {
   const { sessionId } = await start("echo")
   await world.event("process_ready")
   process.kill(world.sessions.find(sessionId)!.pid!, "SIGKILL")
   const exit = await world.event("process_exited")
-  expect(exit).toMatchObject({ reason: { kind: "signal", signal: "SIGKILL" }, expected: false })
+  expect(exit).toMatchObject({
+    reason: { kind: "signal", signal: "SIGKILL" },
+    expected: false,
+    next: "restart",
+  })
   expect("turnId" in exit).toBe(false)
+  await world.event("process_ready", ({ generation }) => generation === 2)
   world.apply(world.dispatch(sessionId, "again"))
   expect(await world.event("turn_settled")).toMatchObject({ generation: 2 })
 })
@@ -147,9 +152,10 @@ test.each([
   await world.event("process_ready")
   const pid = world.sessions.find(assignment.sessionId)!.pid!
   await world.until(() => livingOf(assignment).length >= 3)
+  const tree = livingOf(assignment)
   process.kill(pid, "SIGKILL")
   await world.event("process_exited")
-  expect(livingOf(assignment)).toEqual([])
+  expect(livingOf(assignment).filter((each) => tree.includes(each))).toEqual([])
 })
 
 test("with process groups, a process that ignores its shutdown is killed with its escaped grandchildren", async () => {

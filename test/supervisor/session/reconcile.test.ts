@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "bun:test"
-import { join } from "node:path"
 import { Generation } from "@computerd/protocol/ids"
 import type { SessionAssignment } from "@computerd/protocol/link"
-import { readBootId, readStat } from "@computerd/supervisor/process/procfs"
+import { readBootId } from "@computerd/supervisor/process/procfs"
 import type { Attached } from "@computerd/supervisor/session/sessions"
-import { createWorld, newDispatch, ports, temporaryDirectory, type World } from "../harness.ts"
+import { createWorld, newDispatch, ports, recoveryHold, settled, type World } from "../harness.ts"
+import { isAlive, killedSupervisor, livingOf } from "./supervised.ts"
 
 let world: World
 afterEach(() => world.close())
@@ -66,7 +66,7 @@ test("F2 a running Turn that the control plane does not list any more is stopped
   expect(await world.event("turn_settled")).toMatchObject({ outcome: { status: "interrupted" } })
 })
 
-test("a Turn that a process of a lost store may have run is lost, and generations go on from there", async () => {
+test("a Turn that a process of a lost store may have run is lost, and generations go on after the release", async () => {
   world = await createWorld()
   const assignment = world.assignment("echo", { generation: 4 })
   const { turn } = newDispatch(assignment.sessionId, "hello")
@@ -75,31 +75,36 @@ test("a Turn that a process of a lost store may have run is lost, and generation
     generation: 4,
     turnId: turn.id,
     reason: { kind: "unknown" },
+    next: "hold",
   })
+  expect(world.sessions.living()).toEqual([])
+  const hold = recoveryHold(assignment)
+  world.apply({ type: "assign", assignment: { ...assignment, holds: [hold] } })
+  expect(world.sessions.living()).toEqual([])
+  world.apply({ type: "assign", assignment })
   expect(await world.event("process_ready")).toMatchObject({ generation: 5 })
 })
 
-test("after a kill of the supervisor its processes are ended, their Turns lost, and nothing starts unasked", async () => {
-  const directory = temporaryDirectory()
-  const program = join(import.meta.dir, "../programs/supervised.ts")
-  const supervisor = Bun.spawn([process.execPath, program, directory], { stdout: "pipe" })
-  const { value } = await supervisor.stdout.getReader().read()
-  const { assignment, command, pid } = JSON.parse(new TextDecoder().decode(value))
-  supervisor.kill("SIGKILL")
-  await supervisor.exited
-  process.kill(pid, 0)
+test("a process that died with its supervisor is reported, its Turn is lost, and nothing starts before the release", async () => {
+  const { directory, assignment, command, pid } = await killedSupervisor({
+    agent: "escapee",
+    text: "hang",
+    until: "turn_started",
+  })
+  const { sessionId } = assignment
+  process.kill(pid, "SIGKILL")
+  await settled(() => !isAlive(pid))
   world = await createWorld({ directory })
   expect(await world.event("process_exited")).toMatchObject({
     generation: 1,
-    reason: { kind: "unknown" },
     turnId: command.turn.id,
     expected: false,
+    next: "hold",
   })
-  expect(readStat(pid)?.state ?? "Z").toBe("Z")
-  expect(world.sessions.living()).toEqual([])
+  expect(livingOf(sessionId)).toEqual([])
   reconcile({ assignment: { ...assignment, generation: 1 }, turn: command.turn, messages: [] })
   expect(world.sessions.living()).toEqual([])
-  world.apply(newDispatch(assignment.sessionId, "next"))
+  world.apply(newDispatch(sessionId, "next"))
   expect(await world.event("turn_settled")).toMatchObject({ generation: 2 })
 })
 
@@ -119,6 +124,7 @@ test("a process whose supervisor died before it could write its pid down is foun
       ending: undefined,
       finishedTurn: undefined,
       lastExit: undefined,
+      recovery: undefined,
     })
     first.store.processes.put({
       sessionId,
@@ -131,6 +137,8 @@ test("a process whose supervisor died before it could write its pid down is foun
       startedAtMs: 0,
       received: 0,
       sent: 0,
+      phase: "starting" as const,
+      stop: undefined,
     })
   })
   await first.sessions.stop(1000)
@@ -142,8 +150,12 @@ test("a process whose supervisor died before it could write its pid down is foun
   world = await createWorld({ directory: first.directory })
   await unknown.exited
   expect(unknown.signalCode).toBe("SIGKILL")
-  expect(await world.event("process_exited")).toMatchObject({ generation: 1, reason: { kind: "unknown" } })
-  expect(world.sessions.living()).toEqual([])
+  expect(await world.event("process_exited")).toMatchObject({
+    generation: 1,
+    reason: { kind: "unknown" },
+    next: "restart",
+  })
+  expect(await world.event("process_ready")).toMatchObject({ generation: 2 })
 })
 
 test("the channel's port stays the same over a restart, and a busy one is replaced and recorded", async () => {

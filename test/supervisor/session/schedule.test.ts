@@ -198,6 +198,7 @@ test("whatever happens, each Turn starts once at most and ends once, and generat
 
 const facts: fc.Arbitrary<StepFacts> = fc.record({
   process: fc.constantFrom("none", "starting", "ready", "running", "stopping", "exited"),
+  backoff: fc.constantFrom("over", "waiting"),
   supervisor: fc.constantFrom("serving", "waiting", "ending"),
   row: fc.record({
     sessionId: fc.constant(newAssignment("x").sessionId),
@@ -218,6 +219,7 @@ const facts: fc.Arbitrary<StepFacts> = fc.record({
     ending: fc.constantFrom(undefined, { kind: "released" as const, graceMs: 7 }),
     finishedTurn: fc.constant(undefined),
     lastExit: fc.constant(undefined),
+    recovery: fc.constant(undefined),
   }),
 })
 
@@ -231,7 +233,7 @@ test("SS1 SS2 SS3 nothing starts and no Turn is given under a hold, without a re
         expect(row.ending).toBeUndefined()
         expect(supervisor).toBe("serving")
       }
-      if (step.do === "start") expect([process, row.wanted]).toEqual(["none", true])
+      if (step.do === "start") expect([process, row.wanted, known.backoff]).toEqual(["none", true, "over"])
       if (step.do === "give_turn") expect([process, row.turn?.phase]).toEqual(["ready", "waiting"])
       if (step.do === "forget")
         expect([process, row.ending]).toEqual(["none", { kind: "released", graceMs: 7 }])

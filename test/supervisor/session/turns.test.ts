@@ -110,6 +110,7 @@ test("a Turn that ignores its cancellation is ended with its process, and the re
     reason: { kind: "stop_timeout", afterMs: 50 },
     turnId: command.turn.id,
     expected: false,
+    next: "hold",
   })
 })
 

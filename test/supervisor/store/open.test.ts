@@ -62,6 +62,7 @@ test("a store that is opened again keeps its identity and what was written", () 
       ending: undefined,
       finishedTurn: undefined,
       lastExit: { kind: "code", code: 4 },
+      recovery: undefined,
     }),
   )
   close(first)

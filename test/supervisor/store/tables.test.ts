@@ -32,6 +32,7 @@ const addSession = (): SessionId => {
     ending: undefined,
     finishedTurn: undefined,
     lastExit: undefined,
+    recovery: undefined,
   })
   return assignment.sessionId
 }
@@ -47,6 +48,8 @@ const addProcess = (sessionId: SessionId, generation = 1): void =>
     startedAtMs: 0,
     received: 0,
     sent: 0,
+    phase: "starting" as const,
+    stop: undefined,
   })
 
 test("a rollback takes cached rows back with the stored ones", () => {
