@@ -197,7 +197,7 @@ export class Computer {
 
   async untilStatus(holds: (status: Status) => boolean): Promise<Status> {
     let last: Status | undefined
-    for (let tries = 0; tries < 500; tries += 1) {
+    for (let tries = 0; tries < 5_000; tries += 1) {
       const status = await readStatus(this.socketPath)
       if (status.ok) last = status.value
       if (status.ok && holds(status.value)) return status.value
