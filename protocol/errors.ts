@@ -48,6 +48,12 @@ export const ErrorCode = z.enum([
   // Why the first Turn of a Session cannot run
   "session_held",
   "template_unsupported",
+  // Public API
+  "permission_denied",
+  "rate_limited",
+  "request_too_large",
+  "method_not_allowed",
+  "computer_in_use",
   // Links and processes
   "invalid_frame",
   "unsupported_protocol",
@@ -109,6 +115,11 @@ export const errorTraits: Readonly<Record<ErrorCode, ErrorTraits>> = {
   bundle_failed: final("Correct the program so that it bundles, then publish again."),
   session_held: final("Correct what the reason names and start another Session."),
   template_unsupported: final("Ask less of the Template, or run it where it is honoured."),
+  permission_denied: final("Use an API key that has the named permission."),
+  rate_limited: later("Wait as long as Retry-After says, then send the same request."),
+  request_too_large: final("Send less in one request."),
+  method_not_allowed: final("Use a method that the Allow header names."),
+  computer_in_use: final("Close or cancel the Computer's Sessions first."),
   invalid_frame: final("The peer speaks another version or is faulty; see its log."),
   unsupported_protocol: final("Upgrade the older side."),
   unauthorized: final("Present the credential that was issued for this link."),

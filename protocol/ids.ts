@@ -36,6 +36,9 @@ export type RequestId = z.infer<typeof RequestId>
 export const StoreId = id("str", "StoreId")
 export type StoreId = z.infer<typeof StoreId>
 
+export const ApiKeyId = id("key", "ApiKeyId")
+export type ApiKeyId = z.infer<typeof ApiKeyId>
+
 /** Environment names are chosen by people. */
 export const EnvironmentKey = z
   .string()
@@ -78,6 +81,7 @@ export interface IdKinds {
   readonly qst: QuestionId
   readonly req: RequestId
   readonly str: StoreId
+  readonly key: ApiKeyId
 }
 
 const brand: { readonly [Kind in keyof IdKinds]: (text: string) => IdKinds[Kind] } = {
@@ -91,6 +95,7 @@ const brand: { readonly [Kind in keyof IdKinds]: (text: string) => IdKinds[Kind]
   qst: (text) => QuestionId.parse(text),
   req: (text) => RequestId.parse(text),
   str: (text) => StoreId.parse(text),
+  key: (text) => ApiKeyId.parse(text),
 }
 
 export type NewId = <Kind extends keyof IdKinds>(kind: Kind) => IdKinds[Kind]
