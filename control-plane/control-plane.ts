@@ -16,6 +16,7 @@ import { lockStateDirectory } from "./lock.ts"
 import { type Ports, systemPorts } from "./ports.ts"
 import type { FallbackModules } from "./publication/bundle/bundle.ts"
 import { type ContentStore, openContentStore } from "./publication/content/store.ts"
+import { type Ceiling, parseCeiling } from "./publication/network/reach.ts"
 import { createPublisher, type Publish } from "./publisher.ts"
 import { createReceiver } from "./receiver/create.ts"
 import type { Receiver } from "./receiver/receiver.ts"
@@ -36,6 +37,8 @@ export interface ControlPlaneOptions {
   readonly fallbackModules: FallbackModules
   /** Run Templates whose network or secrets nobody enforces here. */
   readonly unenforced: boolean
+  /** Private ranges that Templates may name in their network policies, such as 10.60.0.0/16. Absent: none. */
+  readonly privateRanges?: readonly string[]
   /** How many Computers of one Environment may run at once; idle ones are parked for others. Absent: no limit. */
   readonly capacity?: number
   /** What child processes start with; see `baseEnvironment`. */
@@ -75,9 +78,12 @@ interface Built {
   readonly link: LinkServer
   readonly driver: LocalDriver
   readonly ports: Ports
+  readonly ceiling: Ceiling
 }
 
 const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Result<Built>> => {
+  const ceiling = parseCeiling(options.privateRanges ?? [])
+  if (!ceiling.ok) return ceiling
   const ports = systemPorts(options.journal)
   const prepared = await prepareStateDirectory(options.stateDirectory)
   if (!prepared.ok) return prepared
@@ -113,7 +119,8 @@ const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Re
     disconnect: link.value.park,
   })
   closers.add("local driver", driver.close, driverCloseMaxMs)
-  return ok({ stateDirectory, receiver: receiver.value, content, link: link.value, driver, ports })
+  const parts = { receiver: receiver.value, content, link: link.value, driver, ports }
+  return ok({ stateDirectory, ...parts, ceiling: ceiling.value })
 }
 
 /** Every change of a Computer is compared once with what runs, however many events told of it. */

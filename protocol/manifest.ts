@@ -1,7 +1,7 @@
 /** What one Deployment pins, as publication stored it. Nothing in it changes afterwards. */
 import { z } from "zod"
-import { JsonValue } from "./content.ts"
 import { DefinitionKey, Digest } from "./ids.ts"
+import { NetworkPolicy, TemplateSecret } from "./policies.ts"
 import { Scope } from "./scope.ts"
 
 /** One step of an image, in order. `copy` puts the content of a stored layer at `destination`. */
@@ -27,12 +27,15 @@ export const TemplateManifest = z.strictObject({
   id: DefinitionKey,
   image: z.strictObject({ name: z.string(), steps: z.array(ImageStep) }),
   resources: z.strictObject({ cpu: z.number().positive(), memoryBytes: z.int().positive() }),
-  /** As the author wrote them; a driver that cannot honour one of them never runs the Template open. */
-  network: JsonValue.optional(),
-  prepareNetwork: JsonValue.optional(),
-  secrets: JsonValue.optional(),
-  prepareSecrets: JsonValue.optional(),
+  /** Resolved, in normal form. A driver that cannot honour one of them never runs the Template open. */
+  network: NetworkPolicy,
+  secrets: z.array(TemplateSecret),
   hasPrepare: z.boolean(),
+  /** Of the time before the first Session: full blocking and no secrets where there is no `prepare`. */
+  prepareNetwork: NetworkPolicy,
+  prepareSecrets: z.array(TemplateSecret),
+  /** Identity of what is prepared before the first Session; Computers of equal identity may share a preparation. */
+  preparation: Digest,
   /** `null`: kept until it is deleted. */
   deleteAfterUnusedMs: z.int().min(0).nullable(),
 })

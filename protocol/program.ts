@@ -34,6 +34,8 @@ export const DescribedTemplate = z.strictObject({
   secrets: z.unknown().optional(),
   prepareSecrets: z.unknown().optional(),
   hasPrepare: z.boolean(),
+  /** What stands in the place of a function. */
+  prepare: z.unknown().optional(),
   deleteAfterUnused: z.unknown().optional(),
   /** Fields that `template()` does not know. */
   unknownFields: z.array(z.string()),

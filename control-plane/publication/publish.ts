@@ -16,13 +16,17 @@ import { carryPackages } from "./bundle/carry.ts"
 import { externalPackages } from "./bundle/external.ts"
 import { parseAgents } from "./definition/agents.ts"
 import type { PlannedImage, PlannedStep } from "./definition/image.ts"
+import { preparationIdentity } from "./definition/preparation.ts"
 import { type PlannedTemplate, parseTemplates } from "./definition/templates.ts"
 import { type LayerDeps, type StoredLayer, storeLayer } from "./layer/layer.ts"
+import type { Ceiling } from "./network/reach.ts"
 import { describeProgram } from "./program/describe.ts"
 import { findProgram, type Program } from "./program/entry.ts"
 
 export interface PublicationDeps extends BundleDeps, LayerDeps {
   readonly describeCommand: readonly string[]
+  /** Private ranges that a network policy may name. */
+  readonly ceiling: Ceiling
   /** For the top level of the program. */
   readonly describeTimeoutMs?: number
 }
@@ -103,12 +107,16 @@ const storeImage = async (
   return ok({ steps, notices })
 }
 
+type StoredTemplate = Omit<TemplateManifest, "preparation">
+
 const storeTemplates = async (
   planned: readonly PlannedTemplate[],
   program: Program,
   deps: PublicationDeps,
-): Promise<Result<{ readonly templates: TemplateManifest[]; readonly notices: readonly string[] }>> => {
-  const templates: TemplateManifest[] = []
+): Promise<
+  Result<{ readonly templates: readonly StoredTemplate[]; readonly notices: readonly string[] }>
+> => {
+  const templates: StoredTemplate[] = []
   const notices: string[] = []
   const readLayer = layerReader(program.directory, deps)
   for (const { image, ...template } of planned) {
@@ -143,7 +151,7 @@ const publishStaged = async (
   if (!bundle.ok) return bundle
   const described = await describe(bundle.value, staged, variables, deps)
   if (!described.ok) return described
-  const planned = parseTemplates(described.value.templates)
+  const planned = parseTemplates(described.value.templates, deps.ceiling)
   if (!planned.ok) return planned
   const agents = parseAgents(described.value.agents, planned.value)
   if (!agents.ok) return agents
@@ -155,7 +163,10 @@ const publishStaged = async (
     version: 1 as const,
     bundle: digest.value,
     agents: [...agents.value],
-    templates: stored.value.templates,
+    templates: stored.value.templates.map((template) => ({
+      ...template,
+      preparation: preparationIdentity(template, digest.value),
+    })),
   }
   return ok({ manifest, notices: stored.value.notices })
 }

@@ -1,7 +1,8 @@
 /** Deployments never change, so each is parsed once. */
 import type { DeploymentId, EnvironmentKey } from "@computerd/protocol/ids"
 import type { Deployment } from "../rules/entities.ts"
-import { parseJson, type Sql } from "./sql.ts"
+import { readManifest } from "./manifest.ts"
+import type { Sql } from "./sql.ts"
 
 interface DeploymentRecord {
   readonly id: DeploymentId
@@ -27,7 +28,7 @@ export const deploymentsOf = (sql: Sql): Deployments => {
     const record = sql.get<DeploymentRecord>("select * from deployments where id = $1", id)
     if (record === undefined) return undefined
     const { environment, created_at: createdAt } = record
-    return { id, environment, manifest: parseJson(record.manifest), createdAt }
+    return { id, environment, manifest: readManifest(record.manifest), createdAt }
   }
 
   return {

@@ -84,7 +84,8 @@ const describeTemplate = (value: Fields, exportName: string | null): DescribedTe
   image: describeImage(value["image"]),
   resources: describable(value["resources"]),
   ...given(value, ["network", "prepareNetwork", "secrets", "prepareSecrets", "deleteAfterUnused"]),
-  hasPrepare: value["prepare"] !== undefined,
+  hasPrepare: isCallable(value["prepare"]),
+  ...(isCallable(value["prepare"]) ? {} : given(value, ["prepare"])),
   unknownFields: unknownFields(value, templateFields),
 })
 

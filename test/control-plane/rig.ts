@@ -84,7 +84,12 @@ export const templateOf = (id: string, changes: Partial<TemplateManifest> = {}):
   id: DefinitionKey.parse(id),
   image: { name: id, steps: [] },
   resources: { cpu: 1, memoryBytes: 1 << 30 },
+  network: { blockAll: false },
+  secrets: [],
   hasPrepare: false,
+  prepareNetwork: { blockAll: true },
+  prepareSecrets: [],
+  preparation: Digest.parse("b".repeat(64)),
   deleteAfterUnusedMs: null,
   ...changes,
 })

@@ -5,23 +5,16 @@
  *    the operator said that policies may go unenforced
  * H2 a Template with `prepare` stays pending in any case: a Computer that was not prepared is not the one described
  */
-import type { Json } from "@computerd/protocol/content"
 import type { DeploymentManifest, TemplateManifest } from "@computerd/protocol/manifest"
-import { z } from "zod"
+import type { NetworkPolicy } from "@computerd/protocol/policies"
 import { copyPlans } from "./layout.ts"
 
-/** `{ blockAll: false }` is ordinary connectivity, the same as no policy. */
-const Unblocked = z.strictObject({ blockAll: z.literal(false) })
-
-const isOpen = (network: Json | undefined): boolean =>
-  network === undefined || Unblocked.safeParse(network).success
-
-const isEmpty = (secrets: Json | undefined): boolean =>
-  secrets === undefined || (Array.isArray(secrets) && secrets.length === 0)
+/** Anything but ordinary connectivity is somebody's to enforce, full blocking too. */
+const isOpen = (network: NetworkPolicy): boolean => "blockAll" in network && !network.blockAll
 
 const unenforceable = (template: TemplateManifest): readonly string[] => [
   ...(isOpen(template.network) ? [] : ["network"]),
-  ...(isEmpty(template.secrets) ? [] : ["secrets"]),
+  ...(template.secrets.length === 0 ? [] : ["secrets"]),
 ]
 
 const named = (policies: readonly string[]): string => `the ${policies.join(" and ")}`

@@ -1,22 +1,24 @@
-/**
- * The Templates of a program. Network and secret policies are carried as their author wrote them: what a driver
- * cannot honour keeps its Computers pending, so nothing here reads a policy as "open".
- */
-import { type Json, JsonValue } from "@computerd/protocol/content"
+/** The Templates of a program: what their author wrote, judged and resolved. */
 import { ok, type Result } from "@computerd/protocol/errors"
 import { DefinitionKey } from "@computerd/protocol/ids"
 import { judge } from "@computerd/protocol/judge"
 import type { TemplateManifest } from "@computerd/protocol/manifest"
 import type { DescribedTemplate } from "@computerd/protocol/program"
 import { z } from "zod"
+import type { Ceiling } from "../network/reach.ts"
 import { parseDuration } from "./duration.ts"
 import { invalid, label } from "./field.ts"
 import { type PlannedImage, planImage } from "./image.ts"
+import { resolvePolicies } from "./policies.ts"
 import { parseMemory } from "./size.ts"
 
-/** A Template whose copy steps still name directories instead of stored layers. */
-export type PlannedTemplate = Omit<TemplateManifest, "image"> & { readonly image: PlannedImage }
+/** A Template whose copy steps still name directories instead of stored layers, so that its preparation has no identity. */
+export type PlannedTemplate = Omit<TemplateManifest, "image" | "preparation"> & {
+  readonly image: PlannedImage
+}
 
+/** Above this the manifest no longer fits where it is read. */
+const templatesMax = 1000
 const cpuMax = 1024
 const Resources = z.strictObject({ cpu: z.unknown(), memory: z.unknown() })
 
@@ -33,30 +35,7 @@ const parseResources = (value: unknown, field: string): Result<TemplateManifest[
   return memory.ok ? ok({ cpu, memoryBytes: memory.value }) : memory
 }
 
-const policyNames = ["network", "prepareNetwork", "secrets", "prepareSecrets"] as const
-type Policies = Partial<Record<(typeof policyNames)[number], Json>>
-
-const parsePolicies = (template: DescribedTemplate, at: string): Result<Policies> => {
-  const policies: Policies = {}
-  for (const name of policyNames) {
-    if (template[name] === undefined) continue
-    const value = JsonValue.safeParse(template[name])
-    if (!value.success) return invalid(`${at}.${name}`, "must be a value that JSON can hold")
-    policies[name] = value.data
-  }
-  const seeds = policies.prepareSecrets
-  if (template.hasPrepare) return ok(policies)
-  if (policies.prepareNetwork !== undefined)
-    return invalid(
-      `${at}.prepareNetwork`,
-      "needs a prepare function; without one preparation is fully blocked",
-    )
-  if (seeds !== undefined && !(Array.isArray(seeds) && seeds.length === 0))
-    return invalid(`${at}.prepareSecrets`, "needs a prepare function; without one it must be empty")
-  return ok(policies)
-}
-
-const parseTemplate = (template: DescribedTemplate): Result<PlannedTemplate> => {
+const parseTemplate = (template: DescribedTemplate, ceiling: Ceiling): Result<PlannedTemplate> => {
   const at = label("templates", template.id, template.exportName)
   const id = judge(DefinitionKey, template.id)
   if (!id.ok) return invalid(`${at}.id`, id.error.message)
@@ -66,7 +45,8 @@ const parseTemplate = (template: DescribedTemplate): Result<PlannedTemplate> => 
   if (!image.ok) return image
   const resources = parseResources(template.resources, `${at}.resources`)
   if (!resources.ok) return resources
-  const policies = parsePolicies(template, at)
+  if (template.prepare !== undefined) return invalid(`${at}.prepare`, "must be a function")
+  const policies = resolvePolicies(template, { at, ceiling })
   if (!policies.ok) return policies
   const deleteAfterUnused = parseDuration(template.deleteAfterUnused, `${at}.deleteAfterUnused`)
   if (!deleteAfterUnused.ok) return deleteAfterUnused
@@ -83,10 +63,12 @@ const parseTemplate = (template: DescribedTemplate): Result<PlannedTemplate> => 
 /** In the order of the description, to which its Agents refer. */
 export const parseTemplates = (
   templates: readonly DescribedTemplate[],
+  ceiling: Ceiling,
 ): Result<readonly PlannedTemplate[]> => {
+  if (templates.length > templatesMax) return invalid("templates", `has more than ${templatesMax} entries`)
   const parsed: PlannedTemplate[] = []
   for (const template of templates) {
-    const one = parseTemplate(template)
+    const one = parseTemplate(template, ceiling)
     if (!one.ok) return one
     if (parsed.some((other) => other.id === one.value.id))
       return invalid(

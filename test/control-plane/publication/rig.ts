@@ -69,6 +69,7 @@ export const createRig = async () => {
     content,
     stateDirectory,
     describeCommand,
+    ceiling: [],
   }
   return {
     root,
