@@ -46,7 +46,7 @@ module.exports = {
       comment: "a pure file imports protocol and other pure files only",
       severity: "error",
       from: { path: pure },
-      to: { pathNot: ["^protocol/", ...pure, "^node_modules/(zod|ipaddr\\.js|tldts)/"] },
+      to: { pathNot: ["^protocol/", ...pure, "node_modules/(zod|ipaddr\\.js|tldts)/"] },
     },
     {
       name: "no-relative-import-across-packages",

@@ -6,6 +6,8 @@ const ranges: readonly (readonly [first: number, last: number])[] = [
   [1, 193],
   [195, 197],
   [199, 199],
+  [209, 209],
+  [212, 213],
   [216, 218],
   [220, 220],
   [222, 237],

@@ -13,18 +13,18 @@ const bits = 32
 const size = ({ prefix }: Range): number => 2 ** (bits - prefix)
 const last = (range: Range): number => range.first + size(range) - 1
 
-/** `undefined` for anything but four decimal parts, a prefix, and no bit set behind it. */
+export const showRange = ({ first, prefix }: Range): string => {
+  const octets = [24, 16, 8, 0].map((shift) => (first >>> shift) & 255)
+  return `${octets.join(".")}/${prefix}`
+}
+
+/** `undefined` for anything but four decimal parts, a prefix, and no bit set behind it, each number written in one way. */
 export const readRange = (text: string): Range | undefined => {
   if (!ipaddr.IPv4.isValidCIDRFourPartDecimal(text)) return undefined
   const [address, prefix] = ipaddr.IPv4.parseCIDR(text)
   const first = address.octets.reduce((sum, octet) => sum * 256 + octet, 0)
   const range = { first, prefix }
-  return first % size(range) === 0 ? range : undefined
-}
-
-export const showRange = ({ first, prefix }: Range): string => {
-  const octets = [24, 16, 8, 0].map((shift) => (first >>> shift) & 255)
-  return `${octets.join(".")}/${prefix}`
+  return first % size(range) === 0 && showRange(range) === text ? range : undefined
 }
 
 export const contains = (outer: Range, inner: Range): boolean =>
