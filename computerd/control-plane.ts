@@ -48,6 +48,7 @@ export const runControlPlane = async (
     listen: command.listen,
     unenforced: command.unenforced,
     ...(command.capacity === undefined ? {} : { capacity: command.capacity }),
+    privateRanges: command.privateRanges,
     supervisors: "free",
     environment: deps.environment,
     // Standard output says where to connect.

@@ -13,6 +13,7 @@ export interface EmbeddedOptions {
   readonly listen: Listen
   readonly unenforced: boolean
   readonly capacity?: number
+  readonly privateRanges: readonly string[]
   /** `held`: supervisors end when this process does, however it ends. */
   readonly supervisors: "held" | "free"
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -34,6 +35,7 @@ export const embedControlPlane = async (options: EmbeddedOptions): Promise<Resul
     fallbackModules: await fallbackModules(),
     unenforced: options.unenforced,
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
+    privateRanges: options.privateRanges,
     environment: baseEnvironment(options.environment),
     journal: options.journal,
   })

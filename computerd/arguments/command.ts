@@ -2,7 +2,7 @@
 import { resolve } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { type FlagSpec, type Options, readOptions } from "./options.ts"
-import { type Listen, readCapacity, readListen, readVariables } from "./values.ts"
+import { type Listen, readCapacity, readListen, readPrivateRanges, readVariables } from "./values.ts"
 
 export interface DevCommand {
   readonly verb: "dev"
@@ -16,6 +16,8 @@ export interface DevCommand {
   readonly unenforced: boolean
   /** Computers that may run at once; absent: no limit. */
   readonly capacity?: number
+  /** That network policies may name. */
+  readonly privateRanges: readonly string[]
   readonly json: boolean
 }
 
@@ -30,6 +32,7 @@ export type Command =
       readonly listen: Listen
       readonly unenforced: boolean
       readonly capacity?: number
+      readonly privateRanges: readonly string[]
     }
   | DevCommand
   | { readonly verb: "status"; readonly place: StatusPlace; readonly json: boolean }
@@ -57,10 +60,29 @@ const flagsOnly = (argv: readonly string[], flags: Readonly<Record<string, FlagS
   return options.ok ? noPositionals(options.value) : options
 }
 
-const capacityOf = (options: Options): Result<{ readonly capacity?: number }> => {
+const installationFlags = {
+  unenforced: toggle,
+  capacity: text,
+  "private-range": { type: "string", multiple: true },
+} as const satisfies Readonly<Record<string, FlagSpec>>
+
+interface Installation {
+  readonly unenforced: boolean
+  readonly capacity?: number
+  readonly privateRanges: readonly string[]
+}
+
+/** What is said of the installation as a whole. */
+const installationOf = (options: Options): Result<Installation> => {
   const capacity = readCapacity(options.text("capacity"))
   if (!capacity.ok) return capacity
-  return ok(capacity.value === undefined ? {} : { capacity: capacity.value })
+  const privateRanges = readPrivateRanges(options.texts("private-range"))
+  if (!privateRanges.ok) return privateRanges
+  return ok({
+    unenforced: options.on("unenforced"),
+    ...(capacity.value === undefined ? {} : { capacity: capacity.value }),
+    privateRanges: privateRanges.value,
+  })
 }
 
 const devFlags = {
@@ -68,8 +90,7 @@ const devFlags = {
   input: { type: "string", mayBeEmpty: true },
   env: { type: "string", multiple: true },
   state: text,
-  unenforced: toggle,
-  capacity: text,
+  ...installationFlags,
   json: toggle,
 } as const
 
@@ -86,8 +107,8 @@ const dev = (argv: readonly string[], { cwd }: Where): Result<Command> => {
   if (input === undefined) return refuse("dev needs --input, the text of the first Turn")
   const variables = readVariables(options.value.texts("env"))
   if (!variables.ok) return variables
-  const capacity = capacityOf(options.value)
-  if (!capacity.ok) return capacity
+  const installation = installationOf(options.value)
+  if (!installation.ok) return installation
   const state = options.value.text("state")
   return ok({
     verb: "dev",
@@ -96,32 +117,25 @@ const dev = (argv: readonly string[], { cwd }: Where): Result<Command> => {
     input,
     variables: variables.value,
     ...(state === undefined ? {} : { state: resolve(cwd, state) }),
-    unenforced: options.value.on("unenforced"),
-    ...capacity.value,
+    ...installation.value,
     json: options.value.on("json"),
   })
 }
 
 const controlPlane = (argv: readonly string[], { cwd }: Where): Result<Command> => {
-  const options = flagsOnly(argv, {
-    state: text,
-    listen: text,
-    unenforced: toggle,
-    capacity: text,
-  })
+  const options = flagsOnly(argv, { state: text, listen: text, ...installationFlags })
   if (!options.ok) return options
   const state = options.value.text("state")
   if (state === undefined) return refuse("control-plane needs --state, its state directory")
   const listen = readListen(options.value.text("listen"))
   if (!listen.ok) return listen
-  const capacity = capacityOf(options.value)
-  if (!capacity.ok) return capacity
+  const installation = installationOf(options.value)
+  if (!installation.ok) return installation
   return ok({
     verb: "control-plane",
     state: resolve(cwd, state),
     listen: listen.value,
-    unenforced: options.value.on("unenforced"),
-    ...capacity.value,
+    ...installation.value,
   })
 }
 

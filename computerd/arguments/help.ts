@@ -9,6 +9,8 @@ Usage
       --state DIR         keep state and logs in DIR; otherwise they are temporary
       --unenforced        run Templates whose network or secrets cannot be enforced here
       --capacity N        run at most N Computers at once and park idle ones for others; otherwise there is no limit
+      --private-range CIDR
+                          let network policies name private addresses in CIDR, such as 10.60.0.0/16; may be repeated
       --json              print the Turn and its output as one JSON object
 
   computerd run --config FILE
@@ -19,6 +21,8 @@ Usage
       --listen HOST:PORT  where supervisors reach it, on loopback; PORT alone is on 127.0.0.1; otherwise a free port
       --unenforced        as for dev
       --capacity N        as for dev, for each Environment
+      --private-range CIDR
+                          as for dev
 
   computerd status --state DIR | --socket PATH
       Shows a supervisor: its Computer, lease, link, Sessions and Turns. DIR is its state directory, or that of a

@@ -1,5 +1,6 @@
 /** Values of flags that have a form of their own. */
 import { isLoopback, loopbackAdvice } from "@computerd/control-plane/link/loopback"
+import { parseCeiling } from "@computerd/control-plane/publication/network/reach"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
 export interface Listen {
@@ -30,6 +31,12 @@ export const readCapacity = (given: string | undefined): Result<number | undefin
   if (!/^[1-9]\d{0,5}$/.test(given))
     return fail("invalid_arguments", `--capacity must be a whole number from 1; it is "${given}"`)
   return ok(Number(given))
+}
+
+/** Private ranges that network policies may name; none unless given. */
+export const readPrivateRanges = (given: readonly string[]): Result<readonly string[]> => {
+  const ceiling = parseCeiling(given)
+  return ceiling.ok ? ok(given) : fail("invalid_arguments", `--private-range: ${ceiling.error.message}`)
 }
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/

@@ -148,6 +148,7 @@ const begin = (stateDirectory: string, command: DevCommand, deps: Work): Running
       listen: { hostname: "127.0.0.1", port: 0 },
       unenforced: command.unenforced,
       ...(command.capacity === undefined ? {} : { capacity: command.capacity }),
+      privateRanges: command.privateRanges,
       supervisors: "held",
       environment: deps.environment,
       journal: silentJournal,

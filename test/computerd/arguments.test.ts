@@ -19,6 +19,7 @@ test("dev takes a program, an Agent and an input, with paths made absolute", () 
       variables: { A: "1", B: "x=y" },
       state: "/here/s",
       unenforced: true,
+      privateRanges: [],
       json: true,
     },
   })
@@ -48,6 +49,7 @@ test("each wrong argument is refused by name", () => {
     "control-plane --state s more": '"more" is not expected',
     "control-plane --state s --capacity 0": "--capacity must be a whole number from 1",
     "dev p --agent a --input i --capacity many": "--capacity must be a whole number from 1",
+    "control-plane --state s --private-range 8.8.8.0/24": "--private-range: a private range must lie in",
     status: "status needs --state",
     "status --state s --socket t": "--state or --socket, not both",
   }
@@ -93,6 +95,13 @@ test("an address that others may reach is refused, and no name is looked up", ()
     expect(refusal(`control-plane --state s --listen ${address}`)).toMatch(
       /^--listen must be (on loopback|HOST:PORT)/,
     )
+})
+
+test("private ranges are given one by one", () => {
+  const ranges = ["10.60.0.0/16", "192.168.7.0/24"]
+  const flags = ranges.map((range) => `--private-range ${range}`).join(" ")
+  expect(read(`control-plane --state s ${flags}`)).toMatchObject({ value: { privateRanges: ranges } })
+  expect(read(`dev p --agent a --input i ${flags}`)).toMatchObject({ value: { privateRanges: ranges } })
 })
 
 test("a capacity is a number of Computers, and there is none unless it is given", () => {
