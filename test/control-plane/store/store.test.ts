@@ -4,6 +4,8 @@ import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openStore, type Store } from "@computerd/control-plane/store/open"
+import type { DeploymentId } from "@computerd/protocol/ids"
+import { DeploymentManifest } from "@computerd/protocol/manifest"
 import { agentOf, countingIds, environment, manifestOf } from "../rig.ts"
 
 let directory: string
@@ -30,7 +32,7 @@ const closeAll = (): void => {
   for (const store of opened.splice(0)) store.close()
 }
 
-const addDeployment = (store: Store): string => {
+const addDeployment = (store: Store): DeploymentId => {
   const id = countingIds()("dep")
   store.tables.deployments.add({ id, environment, manifest: manifestOf([agentOf("lead")]), createdAt: 1 })
   return id
@@ -57,7 +59,7 @@ test("opening again changes nothing and finds everything", () => {
   const id = addDeployment(open())
   closeAll()
   const before = new Database(path).query("select * from deployments").all()
-  expect(open().state.currentDeployment(environment)).toBe(id as never)
+  expect(open().state.currentDeployment(environment)).toBe(id)
   closeAll()
   expect(new Database(path).query("select * from deployments").all()).toEqual(before)
 })
@@ -100,6 +102,32 @@ test("work that throws leaves nothing behind, and the next transaction works", (
   expect(store.state.currentDeployment(environment)).toBeUndefined()
   store.transaction(() => addDeployment(store))
   expect(store.state.currentDeployment(environment)).toBeDefined()
+})
+
+test("a manifest from before policies were resolved is resolved when it is read, and never as open", () => {
+  const store = open()
+  const id = addDeployment(store)
+  closeAll()
+  const bare = { id: "t", image: { name: "t", steps: [] }, resources: { cpu: 1, memoryBytes: 1 } }
+  const old = (id: string, fields: object) => ({ ...bare, id, deleteAfterUnusedMs: null, ...fields })
+  const templates = [
+    old("plain", { hasPrepare: false }),
+    old("listed", { hasPrepare: true, network: { allowDomains: ["B.example.com", "a.example.com"] } }),
+    old("refused", { hasPrepare: false, network: { allowDomains: ["*"] }, secrets: "all" }),
+  ]
+  const file = new Database(path)
+  file.run("update deployments set manifest = ?", [
+    JSON.stringify({ ...manifestOf([agentOf("lead")]), templates }),
+  ])
+  file.close()
+  const manifest = open().tables.deployments.get(id)?.manifest
+  const read = DeploymentManifest.parse(manifest).templates
+  const listed = { allowDomains: ["a.example.com", "b.example.com"] }
+  expect(read.map(({ network, prepareNetwork }) => ({ network, prepareNetwork }))).toEqual([
+    { network: { blockAll: false }, prepareNetwork: { blockAll: true } },
+    { network: listed, prepareNetwork: listed },
+    { network: { blockAll: true }, prepareNetwork: { blockAll: true } },
+  ])
 })
 
 test("a secret is made once and kept with the data", () => {
