@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdir, readdir, rename } from "node:fs/promises"
 import { join } from "node:path"
+import { DeploymentManifest } from "@computerd/protocol/manifest"
 import { unpack } from "@computerd/supervisor/bundle/unpack"
 import { createRig, program, type Rig, repository } from "./rig.ts"
 
@@ -274,6 +275,46 @@ describe("definitions through the whole of publication", () => {
     expect((await refusal(unknown)).field).toBe("agents[a].closeAfteridle")
     const index = `${program().split("export const a")[0]}export const a = agent({ id: "a", template: t } as never)`
     expect((await refusal(await rig.program("no-turn", { "index.ts": index }))).field).toBe("agents[a].turn")
+  })
+
+  test("R209 R216 R220 policies are pinned in normal form, and a change of them changes the preparation", async () => {
+    const publish = async (name: string, hosts: string) => {
+      const template = `
+        network: { allowDomains: [${hosts}, { domain: "db.corp.example", ipRanges: ["10.60.12.0/24"] }] },
+        async prepare(ctx) { await ctx.exec(["true"]) },`
+      return rig.program(name, { "index.ts": program({ template }) })
+    }
+    const approved = { ceiling: [{ first: 10 * 2 ** 24, prefix: 8 }] }
+    const first = await published(await publish("pinned", '"B.example.com.", "a.example.com"'), approved)
+    const same = await published(await publish("pinned-again", '"B.example.com.", "a.example.com"'), approved)
+    const other = await published(await publish("pinned-other", '"b.example.com"'), approved)
+    const network = {
+      allowDomains: [
+        "a.example.com",
+        "b.example.com",
+        { domain: "db.corp.example", ipRanges: ["10.60.12.0/24"] },
+      ],
+    }
+    expect(first.manifest.templates[0]).toMatchObject({
+      network,
+      prepareNetwork: network,
+      secrets: [],
+      hasPrepare: true,
+      prepareSecrets: [],
+    })
+    expect(DeploymentManifest.parse(JSON.parse(JSON.stringify(first.manifest)))).toEqual(first.manifest)
+    expect(same.manifest.templates).toEqual(first.manifest.templates)
+    expect(other.manifest.templates[0]?.preparation).not.toBe(first.manifest.templates[0]?.preparation)
+    expect(await refusal(await publish("unapproved", '"a.example.com"'))).toMatchObject({
+      code: "invalid_program",
+      field: "templates[t].network.allowDomains[1].ipRanges[0]",
+    })
+  })
+
+  test("a prepare that is no function is refused by name", async () => {
+    const template = 'prepare: "npm ci" as never,'
+    const error = await refusal(await rig.program("no-prepare", { "index.ts": program({ template }) }))
+    expect(error.field).toBe("templates[t].prepare")
   })
 
   test("a refused publication leaves nothing behind", async () => {
