@@ -1,5 +1,6 @@
 /** What the control plane writes down about itself: one typed event per line of log. No secret, no input, no output. */
-import type { ComputerId, SessionId, TurnId } from "@computerd/protocol/ids"
+import type { Permission } from "@computerd/protocol/api/permissions"
+import type { ApiKeyId, ComputerId, EnvironmentKey, SessionId, TurnId } from "@computerd/protocol/ids"
 import pino, { type DestinationStream, type Logger } from "pino"
 import type { FleetEvent } from "./receiver/fleet.ts"
 
@@ -30,6 +31,13 @@ export type JournalEvent =
       /** `admitted`, `repeated` for a retained receipt, or the code of the refusal. */
       readonly outcome: string
     }
+  | {
+      readonly type: "key_created"
+      readonly keyId: ApiKeyId
+      readonly environment: EnvironmentKey
+      readonly permissions: readonly Permission[]
+    }
+  | { readonly type: "key_revoked"; readonly keyId: ApiKeyId; readonly environment: EnvironmentKey }
   | { readonly type: "task_failed"; readonly task: string; readonly message: string }
   | { readonly type: "listening"; readonly url: string }
   | { readonly type: "link_refused"; readonly computerId: ComputerId | null; readonly reason: string }

@@ -6,12 +6,13 @@
  * M3 what cannot be stored is answered as such, and the journal says why
  */
 import { fail, type Result } from "@computerd/protocol/errors"
-import type { ComputerId } from "@computerd/protocol/ids"
+import type { ComputerId, SessionId } from "@computerd/protocol/ids"
 import type { Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import { Draft } from "../rules/draft.ts"
 import { isSettled } from "../rules/entities.ts"
 import type { Given } from "../rules/given.ts"
+import { happenedIn } from "../rules/history.ts"
 import { apply } from "../store/apply.ts"
 import type { Store } from "../store/open.ts"
 import { createAcknowledged } from "./acknowledged.ts"
@@ -35,11 +36,19 @@ export interface Commits {
   readonly close: () => void
 }
 
+/** What a commit has made durable. */
+export interface Told {
+  readonly changes: Changes
+  readonly atMs: number
+  /** Roots of the trees that have new history. */
+  readonly roots: ReadonlySet<SessionId>
+}
+
 export interface CommitsDeps {
   readonly store: Store
   readonly ports: Ports
   readonly given: () => Given
-  readonly tell: (changes: Changes, atMs: number) => void
+  readonly tell: (told: Told) => void
 }
 
 interface Waiting {
@@ -68,8 +77,10 @@ const decide = <Value>(deps: CommitsDeps, work: Work<Value>): Decided<Value> => 
   const result = work(draft, given)
   if (!result.ok) return { result, told: () => undefined }
   const changes = draft.changes()
-  apply(deps.store.tables, changes)
-  return { result, told: () => deps.tell(changes, given.now) }
+  const { tables } = deps.store
+  apply(tables, changes)
+  const roots = tables.history.append(happenedIn(changes), given.now)
+  return { result, told: () => deps.tell({ changes, atMs: given.now, roots }) }
 }
 
 /** M3 */

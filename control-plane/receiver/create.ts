@@ -1,17 +1,18 @@
 /** Builds a receiver over its store: rules decide, commits make durable, waits and listeners are told afterwards. */
 import { ok, type Result } from "@computerd/protocol/errors"
-import type { ComputerId } from "@computerd/protocol/ids"
+import type { ComputerId, SessionId } from "@computerd/protocol/ids"
 import type { Ports } from "../ports.ts"
-import type { Changes } from "../rules/changes.ts"
 import type { Settings } from "../rules/given.ts"
 import { progress } from "../rules/progress.ts"
 import { openStore } from "../store/open.ts"
 import { computers, outside, publication } from "./calls.ts"
-import { createCommits, settledTurns } from "./commits.ts"
+import { createCommits, settledTurns, type Told } from "./commits.ts"
 import { createDue } from "./due.ts"
 import type { FleetEvent } from "./fleet.ts"
+import { createApiKeys } from "./keys.ts"
 import { links } from "./links.ts"
 import { createListeners } from "./listeners.ts"
+import { outsideCalls } from "./outside/outside.ts"
 import type { Parts } from "./parts.ts"
 import type { Receiver } from "./receiver.ts"
 import { givenOf } from "./seals.ts"
@@ -49,7 +50,9 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
   const waits = createWaits(ports)
   const events = createListeners<FleetEvent>("event", ports.journal)
   const commands = createListeners<ComputerId>("command", ports.journal)
-  const tell = (changes: Changes, atMs: number): void => {
+  const history = createListeners<ReadonlySet<SessionId>>("history", ports.journal)
+  const keys = createApiKeys({ store, ports })
+  const tell = ({ changes, atMs, roots }: Told): void => {
     due.consider(changes)
     for (const event of fleetEvents(changes, atMs)) {
       ports.journal.record(event)
@@ -57,6 +60,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
     }
     for (const turn of settledTurns(changes)) waits.settled(turn.id)
     for (const id of new Set(changes.commands.map((command) => command.computerId))) commands.tell(id)
+    if (roots.size > 0) history.tell(roots)
   }
   const given = givenOf({ store, ports, settings })
   const commits = createCommits({ store, ports, given, tell })
@@ -71,6 +75,8 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
     commits.flush()
     waits.close()
     commits.close()
+    keys.close()
+    history.clear()
     events.clear()
     commands.clear()
     store.close()
@@ -82,6 +88,9 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
     ...computers(parts),
     ...links(parts),
     ...views(parts),
+    outside: outsideCalls(parts),
+    keys,
+    onHistory: history.subscribe,
     onEvent: events.subscribe,
     onCommand: commands.subscribe,
     close: () => {

@@ -26,6 +26,8 @@ import type { StartRequest } from "../rules/client.ts"
 import type { Settings } from "../rules/given.ts"
 import type { OperatorControl, OperatorReceipt } from "../rules/operator.ts"
 import type { ComputerRow, FleetEvent, FleetSnapshot, TurnView } from "./fleet.ts"
+import type { ApiKeys } from "./keys.ts"
+import type { OutsideCalls } from "./outside/outside.ts"
 
 export type Unsubscribe = () => void
 
@@ -87,6 +89,12 @@ export interface Receiver {
   readonly commandsAfter: (computerId: ComputerId, seq: number) => readonly Numbered<LinkCommand>[]
   readonly acknowledge: (computerId: ComputerId, seq: number) => void
   readonly onCommand: (listener: (computerId: ComputerId) => void) => Unsubscribe
+
+  /** What clients of the public API ask. */
+  readonly outside: OutsideCalls
+  readonly keys: ApiKeys
+  /** Something has happened in the trees of these roots, and can be read. */
+  readonly onHistory: (listener: (roots: ReadonlySet<SessionId>) => void) => Unsubscribe
 
   readonly onEvent: (listener: (event: FleetEvent) => void) => Unsubscribe
   readonly snapshot: () => FleetSnapshot

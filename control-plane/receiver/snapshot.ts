@@ -74,6 +74,14 @@ const waitingFor = (
   return computerWait(where.computer) ?? "its process"
 }
 
+/** Of a Turn by itself, wherever its Session stands. */
+export const waitOf = (draft: Draft, session: Session, turn: Turn): string | null => {
+  const head = draft.unsettled(session.id, 1)[0]
+  if (head === undefined) return null
+  const holds = effectiveHolds(draft, session).map(holdView)
+  return waitingFor(turn, { holds, computer: draft.computer(session.computerId), head })
+}
+
 const turnView = (store: Store, turn: Turn, waiting: string | null): TurnView => {
   const payload = turn.status === "completed" ? store.tables.turns.payload(turn.id) : undefined
   return {
@@ -133,9 +141,5 @@ export const viewTurn = (store: Store, sessionId: SessionId, turnId: TurnId): Tu
   const turn = draft.turn(turnId)
   const session = draft.session(sessionId)
   if (turn === undefined || session === undefined || turn.sessionId !== session.id) return undefined
-  const head = draft.unsettled(session.id, 1)[0]
-  const holds = effectiveHolds(draft, session).map(holdView)
-  const computer = draft.computer(session.computerId)
-  const waiting = head === undefined ? null : waitingFor(turn, { holds, computer, head })
-  return turnView(store, turn, waiting)
+  return turnView(store, turn, waitOf(draft, session, turn))
 }

@@ -1,22 +1,27 @@
 /** Work that comes from outside: a client's start. It runs the Environment's current Deployment. */
 import { type Content, contentProblem, contentSizeProblem, utf8Bytes } from "@computerd/protocol/content"
 import { type Failure, fail, ok, type Result } from "@computerd/protocol/errors"
-import type { EnvironmentKey } from "@computerd/protocol/ids"
+import type { ComputerId, EnvironmentKey } from "@computerd/protocol/ids"
 import { idempotencyKeyMaxBytes } from "@computerd/protocol/limits"
 import type { Admitted } from "./admission.ts"
 import type { Draft } from "./draft.ts"
-import type { Deployment } from "./entities.ts"
+import type { Computer, Deployment } from "./entities.ts"
 import type { Given } from "./given.ts"
 import { createSession, findAgent, newComputer } from "./making.ts"
+import { receiptCaller } from "./outside/call.ts"
+import { computerIn } from "./outside/reach.ts"
 import { progress } from "./progress.ts"
 import { repeatable, retain, retained } from "./receipts.ts"
+import { hasCommandRoom } from "./room.ts"
 
 export interface StartRequest {
   readonly environment: EnvironmentKey
   readonly agent: string
   readonly input: Content
   readonly idempotencyKey: string
-  readonly sessionKey?: string
+  readonly sessionKey?: string | undefined
+  /** Absent: a new Computer. */
+  readonly computerId?: ComputerId | undefined
 }
 
 const invalid = (field: string, problem: string): ReturnType<typeof fail> =>
@@ -57,17 +62,28 @@ const checkStart = (request: StartRequest): Result<void> => {
   return ok(undefined)
 }
 
+/** A Computer of the same Environment keeps its own Template and Deployment, whatever runs on it. */
+const placed = (draft: Draft, { environment }: StartRequest, id: ComputerId): Result<Computer> => {
+  const computer = computerIn({ draft, environment }, id, "computerId")
+  if (!computer.ok) return computer
+  const room = hasCommandRoom(computer.value)
+  if (!room.ok) return room
+  return computer.value.status === "available"
+    ? computer
+    : invalid("computerId", `names a Computer that is ${computer.value.status}`)
+}
+
 /** The current Deployment is chosen once; a repeated request finds the first one's Session. */
 export const startFromOutside = (draft: Draft, request: StartRequest, given: Given): Result<Admitted> => {
   const shape = checkStart(request)
   if (!shape.ok) return shape
-  const { environment, agent: key, input, sessionKey } = request
+  const { environment, agent: key, input, sessionKey, computerId } = request
   const identity = repeatable(
     {
-      caller: `environment:${environment}`,
+      caller: receiptCaller(environment),
       key: request.idempotencyKey,
       tool: "start",
-      arguments: { agent: key, input, sessionKey },
+      arguments: { agent: key, input, sessionKey, computerId },
     },
     given,
   )
@@ -82,12 +98,17 @@ export const startFromOutside = (draft: Draft, request: StartRequest, given: Giv
   if (!agent.ok) return withChoice(agent.error, deployment)
   if (sessionKey !== undefined && draft.state.sessionByKey(environment, sessionKey) !== undefined)
     return invalid("sessionKey", "belongs to a Session that is not closed; choose another one")
+  const computer =
+    computerId === undefined
+      ? ok(newComputer(draft, { deployment, agent: agent.value }, given))
+      : placed(draft, request, computerId)
+  if (!computer.ok) return computer
   const answer = createSession(
     draft,
     {
       deployment,
       agent: agent.value,
-      computer: newComputer(draft, { deployment, agent: agent.value }, given),
+      computer: computer.value,
       requester: undefined,
       originTurn: undefined,
       owned: false,

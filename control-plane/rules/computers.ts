@@ -4,6 +4,7 @@ import type { ComputerId } from "@computerd/protocol/ids"
 import { loseOnComputer } from "./attachment.ts"
 import { touchSessionsOn } from "./capacity.ts"
 import type { Draft } from "./draft.ts"
+import type { Computer } from "./entities.ts"
 import type { Given } from "./given.ts"
 import { progress } from "./progress.ts"
 import { everything } from "./state.ts"
@@ -54,12 +55,8 @@ export const loseComputer = (
   progress(draft, given)
 }
 
-/** Nothing has used it for its whole period: the driver is to remove it. */
-export const retireUnused = (draft: Draft, computerId: ComputerId, given: Given): void => {
-  const computer = draft.computer(computerId)
-  if (computer?.status !== "available" || computer.unusedSince === null) return
-  const period = computer.deleteAfterUnusedMs
-  if (period === null || computer.unusedSince + period > given.now) return
+/** The driver is to remove it. */
+export const retire = (draft: Draft, computer: Computer, given: Given): void => {
   draft.putComputer({
     ...computer,
     status: "deleting",
@@ -69,6 +66,15 @@ export const retireUnused = (draft: Draft, computerId: ComputerId, given: Given)
     updatedAt: given.now,
   })
   draft.crowd(computer.environment)
+}
+
+/** Nothing has used it for its whole period: the driver is to remove it. */
+export const retireUnused = (draft: Draft, computerId: ComputerId, given: Given): void => {
+  const computer = draft.computer(computerId)
+  if (computer?.status !== "available" || computer.unusedSince === null) return
+  const period = computer.deleteAfterUnusedMs
+  if (period === null || computer.unusedSince + period > given.now) return
+  retire(draft, computer, given)
   progress(draft, given)
 }
 

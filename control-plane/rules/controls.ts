@@ -7,7 +7,7 @@
  */
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { HoldId, SessionId, TurnId } from "@computerd/protocol/ids"
-import { type Decide, mutation } from "./admission.ts"
+import { type Answer, type Decide, mutation } from "./admission.ts"
 import { beginClosing, cancelTree } from "./closing.ts"
 import type { Draft } from "./draft.ts"
 import type { Hold, Session } from "./entities.ts"
@@ -32,7 +32,7 @@ export interface ResumeArguments extends SessionControlArguments {
 }
 
 /** T3 */
-const notClosed = (session: Session): Result<void> =>
+export const notClosed = (session: Session): Result<void> =>
   session.status === "closed"
     ? fail("invalid_arguments", `sessionId ${session.id} is closed`, "sessionId")
     : ok(undefined)
@@ -45,23 +45,26 @@ const interruptible = (target: TurnTarget): Result<void> => {
   return fail("turn_not_interruptible", `Turn ${turn.id} is ${turn.status}: ${reason}`, "turnId")
 }
 
+/** T1 */
+export const stopTurn = (draft: Draft, target: TurnTarget, given: Given): Result<Answer> => {
+  const running = interruptible(target)
+  if (!running.ok) return running
+  requestStop(draft, target.turn, "interrupted", given)
+  return ok({
+    id: given.newId("ctl"),
+    sessionId: target.session.id,
+    turnId: target.turn.id,
+    status: "accepted",
+  })
+}
+
 export const interruptTurn: Decide<TurnControlArguments> = mutation<TurnControlArguments, TurnTarget>(
   "interrupt_turn",
   {
     resolve: ({ draft, caller, arguments: asked }) => ownedTurn(draft, caller, asked),
     allowed: ({ caller }, target) =>
       checkGrant(caller, { operation: "interrupt_turn", agent: target.session.agent }),
-    effect: ({ draft, given }, target) => {
-      const running = interruptible(target)
-      if (!running.ok) return running
-      requestStop(draft, target.turn, "interrupted", given)
-      return ok({
-        id: given.newId("ctl"),
-        sessionId: target.session.id,
-        turnId: target.turn.id,
-        status: "accepted",
-      })
-    },
+    effect: ({ draft, given }, target) => stopTurn(draft, target, given),
   },
 )
 
@@ -92,6 +95,15 @@ const statusAfter = (draft: Draft, session: Session, given: Given): "closing" | 
   return draft.session(session.id)?.status === "closed" ? "closed" : "closing"
 }
 
+export const endNow = (
+  draft: Draft,
+  target: { readonly session: Session; readonly mode: "close" | "cancel" },
+  given: Given,
+): Answer => {
+  end(draft, target.session, target.mode)
+  return { sessionId: target.session.id, status: statusAfter(draft, target.session, given) }
+}
+
 const ending = (
   tool: "close_session" | "cancel_session",
   mode: "close" | "cancel",
@@ -99,10 +111,7 @@ const ending = (
   mutation<SessionControlArguments, Session>(tool, {
     resolve: ({ draft, caller, arguments: asked }) => ownedSession(draft, caller, asked.sessionId),
     allowed: ({ caller }, session) => checkGrant(caller, { operation: tool, agent: session.agent }),
-    effect: ({ draft, given }, session) => {
-      end(draft, session, mode)
-      return ok({ sessionId: session.id, status: statusAfter(draft, session, given) })
-    },
+    effect: ({ draft, given }, session) => ok(endNow(draft, { session, mode }, given)),
   })
 
 export const closeSession = ending("close_session", "close")

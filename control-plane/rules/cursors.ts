@@ -18,21 +18,23 @@ const sealedText = (list: ListIdentity, position: string): string =>
 export const cursorAfter = (list: ListIdentity, position: string, given: Given): string =>
   `${position}~${given.seal(sealedText(list, position))}`
 
-const foreign = fail(
-  "invalid_arguments",
-  "cursor does not continue this list; use it with the same filters, or start again without one",
-  "cursor",
-)
+const foreign = (field: string): ReturnType<typeof fail> =>
+  fail(
+    "invalid_arguments",
+    `${field} does not continue this list; use it with the same filters, or start again without one`,
+    field,
+  )
 
 /** Position after which the page begins; `null` for the first page. */
 export const cursorPosition = (
   list: ListIdentity,
   cursor: string | undefined,
   given: Given,
+  field = "cursor",
 ): Result<string | null> => {
   if (cursor === undefined) return ok(null)
   const end = cursor.lastIndexOf("~")
   const position = cursor.slice(0, Math.max(end, 0))
   const sealed = end > 0 && given.isSealOf(sealedText(list, position), cursor.slice(end + 1))
-  return sealed ? ok(position) : foreign
+  return sealed ? ok(position) : foreign(field)
 }

@@ -18,18 +18,20 @@ export const findAgent = (deployment: Deployment, key: string): Result<AgentMani
   return fail("target_not_published", `Deployment ${deployment.id} has no Agent ${shown}`, "agent")
 }
 
-export const newComputer = (
-  draft: Draft,
-  pin: { readonly deployment: Deployment; readonly agent: AgentManifest },
-  given: Given,
-): Computer => {
-  const template = pin.deployment.manifest.templates.find((one) => one.id === pin.agent.template)
+export interface ComputerPin {
+  readonly deployment: Deployment
+  readonly template: string
+  readonly key: string | null
+}
+
+export const makeComputer = (draft: Draft, pin: ComputerPin, given: Given): Computer => {
+  const template = pin.deployment.manifest.templates.find((one) => one.id === pin.template)
   const computer: Computer = {
     id: given.newId("cmp"),
     environment: pin.deployment.environment,
     deploymentId: pin.deployment.id,
-    template: pin.agent.template,
-    key: null,
+    template: pin.template,
+    key: pin.key,
     status: "available",
     residency: "cold",
     desired: "idle",
@@ -51,6 +53,14 @@ export const newComputer = (
   draft.addComputer(computer)
   return computer
 }
+
+/** From the Agent's own Template, for the Session that is made with it. */
+export const newComputer = (
+  draft: Draft,
+  pin: { readonly deployment: Deployment; readonly agent: AgentManifest },
+  given: Given,
+): Computer =>
+  makeComputer(draft, { deployment: pin.deployment, template: pin.agent.template, key: null }, given)
 
 export interface NewSession {
   readonly deployment: Deployment

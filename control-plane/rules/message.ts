@@ -5,8 +5,9 @@
 import type { Content } from "@computerd/protocol/content"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId, TurnId } from "@computerd/protocol/ids"
-import { type Decide, mutation } from "./admission.ts"
+import { type Answer, type Decide, mutation } from "./admission.ts"
 import type { Draft } from "./draft.ts"
+import type { Given } from "./given.ts"
 import { checkGrant } from "./grant.ts"
 import { isHeld } from "./holds.ts"
 import { ownedTurn, type TurnTarget } from "./reach.ts"
@@ -30,29 +31,37 @@ const takesMessages = (draft: Draft, target: TurnTarget): Result<void> => {
   return hasCommandRoom(draft.computer(session.computerId))
 }
 
+export const deliver = (
+  draft: Draft,
+  sent: { readonly target: TurnTarget; readonly content: Content },
+  given: Given,
+): Result<Answer> => {
+  const { target, content } = sent
+  const open = takesMessages(draft, target)
+  if (!open.ok) return open
+  const { session, turn } = target
+  const id = given.newId("msg")
+  const commandSeq = draft.command(session.computerId, {
+    type: "message",
+    sessionId: session.id,
+    turnId: turn.id,
+    message: { messageId: id, content: [...content] },
+  })
+  draft.addMessage({
+    id,
+    sessionId: session.id,
+    turnId: turn.id,
+    content,
+    commandSeq,
+    createdAt: given.now,
+  })
+  return ok({ id, turnId: turn.id })
+}
+
 export const sendTurn: Decide<MessageArguments> = mutation<MessageArguments, TurnTarget>("send_turn", {
   resolve: ({ draft, caller, arguments: asked }) => ownedTurn(draft, caller, asked),
   allowed: ({ caller }, target) =>
     checkGrant(caller, { operation: "send_turn", agent: target.session.agent }),
-  effect: ({ draft, arguments: asked, given }, target) => {
-    const open = takesMessages(draft, target)
-    if (!open.ok) return open
-    const { session, turn } = target
-    const message = { messageId: given.newId("msg"), content: [...asked.message] }
-    const commandSeq = draft.command(session.computerId, {
-      type: "message",
-      sessionId: session.id,
-      turnId: turn.id,
-      message,
-    })
-    draft.addMessage({
-      id: message.messageId,
-      sessionId: session.id,
-      turnId: turn.id,
-      content: asked.message,
-      commandSeq,
-      createdAt: given.now,
-    })
-    return ok({ id: message.messageId, turnId: turn.id })
-  },
+  effect: ({ draft, arguments: asked, given }, target) =>
+    deliver(draft, { target, content: asked.message }, given),
 })

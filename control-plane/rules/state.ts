@@ -64,6 +64,8 @@ export interface State {
   readonly messagesAfter: (turn: TurnId, received: number) => readonly Message[]
   readonly receipt: (caller: string, key: string) => Receipt | undefined
   readonly computer: (id: ComputerId) => Computer | undefined
+  /** Of those that are not deleted. */
+  readonly computerByKey: (environment: EnvironmentKey, key: string) => Computer | undefined
   readonly cursor: (computer: ComputerId, store: StoreId) => number | undefined
   readonly sessionPage: (page: SessionPage) => readonly Session[]
   readonly computerPage: (page: ComputerPage) => readonly Computer[]

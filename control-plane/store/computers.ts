@@ -9,7 +9,7 @@ import type {
 import { closingDue } from "../rules/due.ts"
 import type { Computer, DesiredState } from "../rules/entities.ts"
 import type { ComputerPage } from "../rules/state.ts"
-import type { Sql } from "./sql.ts"
+import { last, type Sql, type Value } from "./sql.ts"
 import { type Table, tableOf } from "./table.ts"
 
 interface ComputerRecord {
@@ -112,13 +112,20 @@ const visible = `
     select computer_id from sessions where requester_id = $1
   ) order by id desc limit $3`
 
-/** Sorts after every id. */
-const last = "~"
+export interface EnvironmentComputers {
+  readonly environment: EnvironmentKey
+  readonly status: ComputerStatus | undefined
+  readonly before: string | null
+  readonly limit: number
+}
 
 export interface Computers extends Table<Computer> {
   readonly get: (id: ComputerId) => Computer | undefined
+  readonly byKey: (environment: EnvironmentKey, key: string) => Computer | undefined
   readonly all: () => readonly Computer[]
   readonly page: (page: ComputerPage) => readonly Computer[]
+  /** Of one Environment, newest first, below `before`; without a status those that are not deleted. */
+  readonly pageIn: (page: EnvironmentComputers) => readonly Computer[]
   readonly roomTaken: (environment: EnvironmentKey) => readonly Computer[]
   readonly roomRetried: (environment: EnvironmentKey) => readonly Computer[]
   readonly waitingForRoom: (environment: EnvironmentKey, limit: number) => readonly Computer[]
@@ -130,7 +137,7 @@ export interface Computers extends Table<Computer> {
 }
 
 export const computersOf = (sql: Sql): Computers => {
-  const list = (text: string, ...values: readonly (string | number | null)[]): readonly Computer[] =>
+  const list = (text: string, ...values: readonly Value[]): readonly Computer[] =>
     sql.all<ComputerRecord>(text, ...values).map(computerOf)
   return {
     ...table(sql),
@@ -138,8 +145,24 @@ export const computersOf = (sql: Sql): Computers => {
       const record = sql.get<ComputerRecord>("select * from computers where id = $1", id)
       return record === undefined ? undefined : computerOf(record)
     },
+    byKey: (environment, key) =>
+      list(
+        "select * from computers where environment = $1 and key = $2 and status <> 'deleted'",
+        environment,
+        key,
+      )[0],
     all: () => list("select * from computers where status <> 'deleted' order by id"),
     page: (page) => list(visible, page.of.id, page.before ?? last, page.limit),
+    pageIn: ({ environment, status, before, limit }) => {
+      const which = status === undefined ? "status <> $3" : "status = $3"
+      return list(
+        `select * from computers where environment = $1 and id < $2 and ${which} order by id desc limit $4`,
+        environment,
+        before ?? last,
+        status ?? "deleted",
+        limit,
+      )
+    },
     roomTaken: (environment) =>
       list(
         `select * from computers where environment = $1 and status <> 'deleted' and (

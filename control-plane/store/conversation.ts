@@ -28,6 +28,7 @@ export interface Conversation {
   readonly addQuestion: (question: Question, text: Content) => void
   readonly putQuestion: (question: Question) => void
   readonly openQuestions: (session: SessionId) => readonly Question[]
+  readonly questionText: (question: QuestionId) => Content
 }
 
 const messageOf = (record: MessageRecord): Message => ({
@@ -92,4 +93,8 @@ export const conversationOf = (sql: Sql): Conversation => ({
         session,
       )
       .map(questionOf),
+  questionText: (question) => {
+    const row = sql.get<{ readonly content: string }>("select content from questions where id = $1", question)
+    return row === undefined ? [] : parseJson(row.content)
+  },
 })

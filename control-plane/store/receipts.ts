@@ -1,3 +1,4 @@
+import type { SessionId } from "@computerd/protocol/ids"
 import type { Receipt } from "../rules/entities.ts"
 import { parseJson, type Sql } from "./sql.ts"
 
@@ -14,11 +15,14 @@ interface ReceiptRecord {
 export interface Receipts {
   readonly get: (caller: string, key: string) => Receipt | undefined
   readonly add: (receipt: Receipt) => void
-  /** Forgets those of callers that closed before `closedBefore`, and those that expired; how many callers and receipts. */
+  /**
+   * Forgets those of callers that closed before `closedBefore`, with what happened in these, and those that expired; how
+   * many callers and receipts.
+   */
   readonly prune: (at: { readonly now: number; readonly closedBefore: number }, limit: number) => number
 }
 
-export const receiptsOf = (sql: Sql): Receipts => ({
+export const receiptsOf = (sql: Sql, dropHistory: (session: SessionId) => void): Receipts => ({
   get: (caller, key) => {
     const record = sql.get<ReceiptRecord>(
       "select * from receipts where caller = $1 and key = $2",
@@ -50,13 +54,14 @@ export const receiptsOf = (sql: Sql): Receipts => ({
     )
   },
   prune: ({ now, closedBefore }, limit) => {
-    const callers = sql.all<{ readonly id: string }>(
+    const callers = sql.all<{ readonly id: SessionId }>(
       `select id from sessions where closed_at <= $1 and receipts_pruned = 0 order by closed_at limit $2`,
       closedBefore,
       limit,
     )
     for (const { id } of callers) {
       sql.run("delete from receipts where caller = $1", id)
+      dropHistory(id)
       sql.run("update sessions set receipts_pruned = 1 where id = $1", id)
     }
     return callers.length + sql.run("delete from receipts where expires_at <= $1", now)

@@ -9,7 +9,7 @@ import type {
 } from "@computerd/protocol/ids"
 import type { Closing, Session } from "../rules/entities.ts"
 import type { SessionPage } from "../rules/state.ts"
-import { placeholders, type Sql, type Value } from "./sql.ts"
+import { last, placeholders, type Sql, type Value } from "./sql.ts"
 import { type Table, tableOf } from "./table.ts"
 
 interface SessionRecord {
@@ -102,9 +102,6 @@ const table = (sql: Sql): Table<Session> =>
     },
   })
 
-/** Sorts after every id. */
-const last = "~"
-
 const pageText = (page: SessionPage): { readonly text: string; readonly values: readonly Value[] } => {
   const relation = page.relation === "owned" ? "parent_id" : "requester_id"
   const fixed: readonly Value[] = [page.of, page.before ?? last]
@@ -120,12 +117,58 @@ const pageText = (page: SessionPage): { readonly text: string; readonly values: 
   }
 }
 
+export interface SessionFilter {
+  readonly status?: SessionStatus | undefined
+  readonly agent?: DefinitionKey | undefined
+  readonly key?: string | undefined
+  readonly computerId?: ComputerId | undefined
+  readonly parentSessionId?: SessionId | undefined
+  readonly rootSessionId?: SessionId | undefined
+}
+
+export interface EnvironmentSessions {
+  readonly environment: EnvironmentKey
+  readonly filter: SessionFilter
+  readonly before: string | null
+  readonly limit: number
+}
+
+const filterColumns = [
+  ["status", "status"],
+  ["agent", "agent"],
+  ["key", "key"],
+  ["computerId", "computer_id"],
+  ["parentSessionId", "parent_id"],
+  ["rootSessionId", "root_id"],
+] as const satisfies readonly (readonly [keyof SessionFilter, string])[]
+
+/** Each set of filters has a text of its own; there are 64. */
+const environmentText = ({ environment, filter, before, limit }: EnvironmentSessions) => {
+  const conditions = filterColumns.flatMap(([name, column]) => {
+    const value = filter[name]
+    return value === undefined ? [] : [{ column, value }]
+  })
+  const more = conditions.map(({ column }, index) => ` and ${column} = $${index + 3}`).join("")
+  const values: readonly Value[] = [
+    environment,
+    before ?? last,
+    ...conditions.map(({ value }) => value),
+    limit,
+  ]
+  return {
+    text: `select * from sessions where environment = $1 and id < $2${more} order by id desc limit $${values.length}`,
+    values,
+  }
+}
+
 export interface Sessions extends Table<Session> {
   readonly get: (id: SessionId) => Session | undefined
   readonly byKey: (environment: EnvironmentKey, key: string) => Session | undefined
   readonly openChildren: (parent: SessionId, limit: number) => readonly Session[]
   readonly openOn: (computer: ComputerId, limit: number) => readonly Session[]
   readonly page: (page: SessionPage) => readonly Session[]
+  /** Newest first, below `before`. */
+  readonly pageIn: (page: EnvironmentSessions) => readonly Session[]
   readonly all: () => readonly Session[]
   readonly dueForClosing: (now: number, limit: number) => readonly SessionId[]
   readonly nextClosing: () => number | undefined
@@ -162,6 +205,10 @@ export const sessionsOf = (sql: Sql): Sessions => {
     page: (page) => {
       if (page.statuses.length === 0 || page.agents.length === 0) return []
       const { text, values } = pageText(page)
+      return list(text, ...values)
+    },
+    pageIn: (page) => {
+      const { text, values } = environmentText(page)
       return list(text, ...values)
     },
     all: () => list("select * from sessions order by id"),

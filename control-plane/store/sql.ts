@@ -51,5 +51,8 @@ const isRow = <Row>(row: unknown): row is Row => typeof row === "object" && row 
 export const placeholders = (from: number, count: number): string =>
   Array.from({ length: count }, (_, index) => `$${from + index}`).join(", ")
 
+/** Sorts after every id: where a list that runs downwards begins. */
+export const last = "~"
+
 /** JSON that this store wrote. */
 export const parseJson = <Shape>(text: string): Shape => JSON.parse(text)

@@ -20,6 +20,7 @@ export const stateOf = (tables: Tables): State => ({
   messagesAfter: tables.conversation.messagesAfter,
   receipt: tables.receipts.get,
   computer: tables.computers.get,
+  computerByKey: tables.computers.byKey,
   cursor: tables.links.cursor,
   sessionPage: tables.sessions.page,
   computerPage: tables.computers.page,

@@ -74,6 +74,8 @@ export interface Turns extends Table<Turn> {
   readonly get: (id: TurnId) => Turn | undefined
   readonly unsettled: (session: SessionId, limit: number) => readonly Turn[]
   readonly ofSession: (session: SessionId) => readonly Turn[]
+  /** Newest first, below the sequence `before`. */
+  readonly page: (session: SessionId, before: number, limit: number) => readonly Turn[]
   readonly hasRequested: (requester: SessionId, target: SessionId) => boolean
   readonly addInput: (turn: TurnId, input: Content) => void
   readonly input: (turn: TurnId) => Content
@@ -83,7 +85,7 @@ export interface Turns extends Table<Turn> {
   readonly expire: (before: number, now: number, limit: number) => number
 }
 
-export const turnsOf = (sql: Sql): Turns => {
+export const turnsOf = (sql: Sql, dropOutput: (turn: TurnId) => void): Turns => {
   const list = (text: string, ...values: readonly Value[]): readonly Turn[] =>
     sql.all<TurnRecord>(text, ...values).map(turnOf)
   return {
@@ -97,6 +99,13 @@ export const turnsOf = (sql: Sql): Turns => {
       ),
     ofSession: (session) =>
       list(`select ${columns} from turns where session_id = $1 order by sequence`, session),
+    page: (session, before, limit) =>
+      list(
+        `select ${columns} from turns where session_id = $1 and sequence < $2 order by sequence desc limit $3`,
+        session,
+        before,
+        limit,
+      ),
     hasRequested: (requester, target) =>
       sql.get(
         "select 1 as found from turns where requester_id = $1 and session_id = $2 limit 1",
@@ -143,6 +152,7 @@ export const turnsOf = (sql: Sql): Turns => {
           id,
         )
         sql.run("delete from inputs where turn_id = $1", id)
+        dropOutput(id)
       }
       return due.length
     },

@@ -51,7 +51,7 @@ export const computerRoutes = {
     path: "/v1/computers",
     permission: "computers:write",
     description:
-      "Creates a Computer from a Template of the current Deployment; it starts when a Session needs it.",
+      "Creates a Computer from a Template of the current Deployment, which it keeps.",
     params: noParams,
     query: noQuery,
     body: { kind: "json", schema: CreateComputerRequest },

@@ -51,3 +51,13 @@ export type BodyOf<Given extends Route> = Given["body"] extends {
   ? z.infer<Schema>
   : undefined
 export type AnswerOf<Given extends Route> = z.infer<Given["answer"]["schema"]>
+
+/** The same before a schema has filled in what may be left out, and without brands: what a caller writes. */
+export type ParamsInputOf<Given extends Route> = z.input<Given["params"]>
+export type QueryInputOf<Given extends Route> = z.input<Given["query"]>
+export type BodyInputOf<Given extends Route> = Given["body"] extends {
+  readonly kind: "json"
+  readonly schema: infer Schema extends z.ZodType
+}
+  ? z.input<Schema>
+  : undefined

@@ -19,7 +19,7 @@ test("R174 the registry knows the six codes of a Slack binding", () => {
 
 test("only what may pass later is retryable", () => {
   const retryable = ErrorCode.options.filter((code) => errorTraits[code].retryable)
-  expect(retryable).toEqual(["admission_unavailable", "store_unavailable"])
+  expect(retryable).toEqual(["admission_unavailable", "rate_limited", "store_unavailable"])
 })
 
 test("a thrown error keeps code and field", () => {

@@ -141,6 +141,7 @@ export const stateOf = ({ sessions = [], turns = [], computers = [], holds = [] 
   messagesAfter: () => [],
   receipt: () => undefined,
   computer: (id) => computers.find((one) => one.id === id),
+  computerByKey: () => undefined,
   cursor: () => undefined,
   sessionPage: () => [],
   computerPage: () => [],

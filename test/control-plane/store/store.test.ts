@@ -72,7 +72,7 @@ test("a file of a newer program is refused with both numbers, and left as it is"
   file.close()
   const refused = openStore(path)
   expect(refused.ok ? "" : `${refused.error.code}: ${refused.error.message}`).toMatch(
-    /^store_unavailable: .*has layout 999 and this program knows 1/,
+    /^store_unavailable: .*has layout 999 and this program knows 2/,
   )
   expect(new Database(path).query("pragma user_version").get()).toEqual({ user_version: 999 })
 })
