@@ -74,6 +74,7 @@ const main = async (): Promise<number> => {
         input: "Audit the repository.",
         variables: { AUDIT_REPOSITORY: choice.path },
         unenforced: false,
+        privateRanges: [],
         json: false,
       })
   }
