@@ -49,6 +49,7 @@ export const runControlPlane = async (
     unenforced: command.unenforced,
     ...(command.capacity === undefined ? {} : { capacity: command.capacity }),
     privateRanges: command.privateRanges,
+    ...(command.api === undefined ? {} : { api: command.api }),
     supervisors: "free",
     environment: deps.environment,
     // Standard output says where to connect.
@@ -58,6 +59,7 @@ export const runControlPlane = async (
     await writeOut(deps.err, failureLine(controlPlane.error))
     return exitFailure
   }
-  await writeOut(deps.out, `${controlPlane.value.url}\n`)
+  const { url, apiUrl } = controlPlane.value
+  await writeOut(deps.out, apiUrl === undefined ? `${url}\n` : `${url}\n${apiUrl}\n`)
   return end(controlPlane.value, deps)
 }

@@ -1,4 +1,6 @@
 /** A control plane inside this process, whose Computers are local processes of this very version. */
+
+import type { ApiListen } from "@computerd/control-plane/api/server"
 import { type ControlPlane, createControlPlane } from "@computerd/control-plane/control-plane"
 import { baseEnvironment } from "@computerd/control-plane/environment"
 import type { Journal } from "@computerd/control-plane/journal"
@@ -14,6 +16,8 @@ export interface EmbeddedOptions {
   readonly unenforced: boolean
   readonly capacity?: number
   readonly privateRanges: readonly string[]
+  /** Absent: no public API. */
+  readonly api?: ApiListen
   /** `held`: supervisors end when this process does, however it ends. */
   readonly supervisors: "held" | "free"
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -36,6 +40,7 @@ export const embedControlPlane = async (options: EmbeddedOptions): Promise<Resul
     unenforced: options.unenforced,
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),
     privateRanges: options.privateRanges,
+    ...(options.api === undefined ? {} : { api: { listen: options.api } }),
     environment: baseEnvironment(options.environment),
     journal: options.journal,
   })

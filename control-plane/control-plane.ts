@@ -5,6 +5,8 @@
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { ComputerId } from "@computerd/protocol/ids"
+import { type ApiListen, type ApiServer, openApiServer } from "./api/server.ts"
+import type { ApiSettings } from "./api/settings.ts"
 import { type Closers, createClosers } from "./closers.ts"
 import { createLocalDriver, type LocalDriver } from "./drivers/local/local.ts"
 import type { Environment } from "./environment.ts"
@@ -45,13 +47,23 @@ export interface ControlPlaneOptions {
   readonly environment: Environment
   readonly journal: Journal
   readonly settings?: Partial<Settings>
+  /** Absent: there is no public API. */
+  readonly api?: ApiOptions
+}
+
+/** Where the public API listens, and its bounds where they are not the usual ones. */
+export interface ApiOptions {
+  readonly listen: ApiListen
+  readonly settings?: Partial<ApiSettings>
 }
 
 export interface ControlPlane
-  extends Pick<Receiver, "startSession" | "control" | "snapshot" | "turn" | "waitTurn" | "onEvent"> {
+  extends Pick<Receiver, "startSession" | "control" | "snapshot" | "turn" | "waitTurn" | "onEvent" | "keys"> {
   readonly url: string
   readonly stateDirectory: string
   readonly operatorSocket: string
+  /** Where the public API listens, if it does. */
+  readonly apiUrl?: string
   readonly publish: Publish
   /** Ends every Computer of the local driver and closes everything; what failed, in words. */
   readonly close: () => Promise<readonly string[]>
@@ -143,26 +155,39 @@ const followComputers = ({ receiver, driver, ports }: Built): (() => void) => {
   return unsubscribe
 }
 
+/** `undefined` when nobody asked for it. */
+const openApi = (
+  { api }: ControlPlaneOptions,
+  { receiver, content, ports }: Built,
+  publish: Publish,
+): Result<ApiServer | undefined> =>
+  api === undefined ? ok(undefined) : openApiServer({ ...api, receiver, content, publish, ports })
+
 const assemble = (options: ControlPlaneOptions, built: Built, closers: Closers): Result<ControlPlane> => {
   const { receiver, link, stateDirectory } = built
   const publisher = createPublisher({ ...options, ...built })
   closers.add("publications", publisher.close)
   const { publish } = publisher
-  const { startSession, control, snapshot, turn, waitTurn, onEvent } = receiver
+  const { startSession, control, snapshot, turn, waitTurn, onEvent, keys } = receiver
   const operator = openOperatorServer(stateDirectory, {
     publish: ({ directory, environment, variables }) => publish(directory, { environment, variables }),
     startSession,
     snapshot,
     turn,
     waitTurn,
+    keys,
   })
   if (!operator.ok) return operator
   closers.add("operator socket", operator.value.close)
+  const api = openApi(options, built, publish)
+  if (!api.ok) return api
+  if (api.value !== undefined) closers.add("public API", api.value.close)
   closers.add("Computers", followComputers(built))
   const { socketPath: operatorSocket } = operator.value
   const { url } = link
-  const calls = { startSession, control, snapshot, turn, waitTurn, onEvent }
-  return ok({ ...calls, url, stateDirectory, operatorSocket, publish, close: closers.close })
+  const calls = { startSession, control, snapshot, turn, waitTurn, onEvent, keys }
+  const listening = api.value === undefined ? {} : { apiUrl: api.value.url }
+  return ok({ ...calls, ...listening, url, stateDirectory, operatorSocket, publish, close: closers.close })
 }
 
 export const createControlPlane = async (options: ControlPlaneOptions): Promise<Result<ControlPlane>> => {

@@ -39,7 +39,7 @@ export type JournalEvent =
     }
   | { readonly type: "key_revoked"; readonly keyId: ApiKeyId; readonly environment: EnvironmentKey }
   | { readonly type: "task_failed"; readonly task: string; readonly message: string }
-  | { readonly type: "listening"; readonly url: string }
+  | { readonly type: "listening" | "api_listening"; readonly url: string }
   | { readonly type: "link_refused"; readonly computerId: ComputerId | null; readonly reason: string }
   | { readonly type: "link_opened" | "link_closed"; readonly computerId: ComputerId; readonly reason: string }
   | {

@@ -2,9 +2,8 @@
 import { CodedError, fail, failure, ok, type Result } from "@computerd/protocol/errors"
 import { type DeploymentId, EnvironmentKey } from "@computerd/protocol/ids"
 import { judge } from "@computerd/protocol/judge"
-import type { DeploymentManifest } from "@computerd/protocol/manifest"
 import { localNotices } from "./drivers/local/honour.ts"
-import { type PublicationDeps, publishProgram } from "./publication/publish.ts"
+import { type Publication, type PublicationDeps, publishProgram } from "./publication/publish.ts"
 import type { Receiver } from "./receiver/receiver.ts"
 import { createSlots } from "./slots.ts"
 
@@ -14,7 +13,13 @@ export interface PublishOptions {
   readonly variables?: Readonly<Record<string, string>>
   /** Gives up: nothing is published, and nothing of it runs any more when the answer comes. */
   readonly signal?: AbortSignal
+  /** The program was uploaded: it reads nothing outside of its directory. */
+  readonly confined?: boolean
+  /** Makes the Deployment, for those who keep more with it; otherwise it is made as it is. */
+  readonly add?: AddDeployment
 }
+
+export type AddDeployment = (publication: Publication) => Promise<Result<Published>>
 
 export interface Published {
   readonly deploymentId: DeploymentId
@@ -39,37 +44,34 @@ const defaultEnvironment = "default"
 /** Each bundles, loads and copies; more at once only makes each slower. */
 const publicationsMax = 4
 
-const add = (
-  { receiver }: PublisherDeps,
-  environment: EnvironmentKey,
-  manifest: DeploymentManifest,
-): Result<DeploymentId> => {
-  try {
-    return ok(receiver.addDeployment(environment, manifest).deploymentId)
-  } catch (error) {
-    if (!(error instanceof CodedError)) throw error
-    return { ok: false, error: failure(error.code, error.message, error.field) }
+const adder =
+  ({ receiver }: PublisherDeps, environment: EnvironmentKey): AddDeployment =>
+  async ({ manifest, notices }) => {
+    try {
+      return ok({
+        deploymentId: receiver.addDeployment(environment, manifest).deploymentId,
+        notices: [...notices],
+      })
+    } catch (error) {
+      if (!(error instanceof CodedError)) throw error
+      return { ok: false, error: failure(error.code, error.message, error.field) }
+    }
   }
-}
 
 interface Request {
   readonly directory: string
-  readonly environment: EnvironmentKey
   readonly variables: Readonly<Record<string, string>>
   readonly signal: AbortSignal
+  readonly confined: boolean
+  readonly add: AddDeployment
 }
 
 const publishOne = async (request: Request, deps: PublisherDeps): Promise<Result<Published>> => {
-  const { directory, environment, variables, signal } = request
-  const published = await publishProgram(directory, variables, { ...deps, signal })
+  const { directory, variables, signal, confined } = request
+  const published = await publishProgram(directory, variables, { ...deps, signal, confined })
   if (!published.ok) return published
   const { manifest, notices } = published.value
-  const added = add(deps, environment, manifest)
-  if (!added.ok) return added
-  return ok({
-    deploymentId: added.value,
-    notices: [...notices, ...localNotices(manifest, deps.unenforced)],
-  })
+  return request.add({ manifest, notices: [...notices, ...localNotices(manifest, deps.unenforced)] })
 }
 
 export const createPublisher = (deps: PublisherDeps): Publisher => {
@@ -89,11 +91,13 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   }
 
   return {
-    publish: async (directory, { environment = defaultEnvironment, variables = {}, signal: given } = {}) => {
+    publish: async (directory, options = {}) => {
+      const { environment = defaultEnvironment, variables = {}, signal: given } = options
       const key = judge(EnvironmentKey, environment)
       if (!key.ok) return fail("invalid_arguments", `environment ${key.error.message}`, "environment")
       const signal = given === undefined ? closing.signal : AbortSignal.any([given, closing.signal])
-      const work = inTurn({ directory, environment: key.value, variables, signal })
+      const { confined = false, add = adder(deps, key.value) } = options
+      const work = inTurn({ directory, variables, signal, confined, add })
       running.add(work)
       try {
         return await work

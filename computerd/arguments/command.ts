@@ -1,8 +1,9 @@
 /** What the command line asks for. Pure: paths are made absolute, nothing is looked up. */
 import { resolve } from "node:path"
+import type { ApiListen } from "@computerd/control-plane/api/server"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { type FlagSpec, type Options, readOptions } from "./options.ts"
-import { type Listen, readCapacity, readListen, readPrivateRanges, readVariables } from "./values.ts"
+import { type Listen, readApi, readCapacity, readListen, readPrivateRanges, readVariables } from "./values.ts"
 
 export interface DevCommand {
   readonly verb: "dev"
@@ -33,6 +34,8 @@ export type Command =
       readonly unenforced: boolean
       readonly capacity?: number
       readonly privateRanges: readonly string[]
+      /** Absent: no public API. */
+      readonly api?: ApiListen
     }
   | DevCommand
   | { readonly verb: "status"; readonly place: StatusPlace; readonly json: boolean }
@@ -123,18 +126,27 @@ const dev = (argv: readonly string[], { cwd }: Where): Result<Command> => {
 }
 
 const controlPlane = (argv: readonly string[], { cwd }: Where): Result<Command> => {
-  const options = flagsOnly(argv, { state: text, listen: text, ...installationFlags })
+  const options = flagsOnly(argv, {
+    state: text,
+    listen: text,
+    api: text,
+    "api-behind-proxy": toggle,
+    ...installationFlags,
+  })
   if (!options.ok) return options
   const state = options.value.text("state")
   if (state === undefined) return refuse("control-plane needs --state, its state directory")
   const listen = readListen(options.value.text("listen"))
   if (!listen.ok) return listen
+  const api = readApi(options.value.text("api"), options.value.on("api-behind-proxy"))
+  if (!api.ok) return api
   const installation = installationOf(options.value)
   if (!installation.ok) return installation
   return ok({
     verb: "control-plane",
     state: resolve(cwd, state),
     listen: listen.value,
+    ...(api.value === undefined ? {} : { api: api.value }),
     ...installation.value,
   })
 }

@@ -17,8 +17,11 @@ Usage
       Runs the supervisor of one Computer. Every configuration key has a flag too.
 
   computerd control-plane --state DIR
-      Runs a control plane whose Computers are local processes, until it is interrupted.
+      Runs a control plane whose Computers are local processes, until it is interrupted. Prints where supervisors
+      reach it and, on a second line, where the public API listens, if it does.
       --listen HOST:PORT  where supervisors reach it, on loopback; PORT alone is on 127.0.0.1; otherwise a free port
+      --api HOST:PORT     open the public API there, in plain HTTP; without it there is none; port 0 takes a free one
+      --api-behind-proxy  a proxy that ends TLS stands in front: --api may be on any address
       --unenforced        as for dev
       --capacity N        as for dev, for each Environment
       --private-range CIDR

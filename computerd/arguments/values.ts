@@ -1,4 +1,5 @@
 /** Values of flags that have a form of their own. */
+import type { ApiListen } from "@computerd/control-plane/api/server"
 import { isLoopback, loopbackAdvice } from "@computerd/control-plane/link/loopback"
 import { parseCeiling } from "@computerd/control-plane/publication/network/reach"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
@@ -14,15 +15,32 @@ const listenDefault: Listen = { hostname: "127.0.0.1", port: 0 }
 const listenForm = /^(?:(\[[0-9a-fA-F:]+\]|[^:[\]]+):)?(\d{1,5})$/
 
 /** `HOST:PORT`, or `PORT` on 127.0.0.1. */
-export const readListen = (given: string | undefined): Result<Listen> => {
-  if (given === undefined) return ok(listenDefault)
+const readAddress = (flag: string, given: string): Result<Listen> => {
   const match = listenForm.exec(given)
   const port = Number(match?.[2])
   if (match === null || port > 65_535)
-    return fail("invalid_arguments", `--listen must be HOST:PORT, such as 127.0.0.1:7070; it is "${given}"`)
-  const hostname = match[1]?.replace(/^\[(.*)\]$/, "$1") ?? listenDefault.hostname
-  if (!isLoopback(hostname)) return fail("invalid_arguments", `--listen ${loopbackAdvice}; it is "${given}"`)
-  return ok({ hostname, port })
+    return fail("invalid_arguments", `${flag} must be HOST:PORT, such as 127.0.0.1:7070; it is "${given}"`)
+  return ok({ hostname: match[1]?.replace(/^\[(.*)\]$/, "$1") ?? listenDefault.hostname, port })
+}
+
+export const readListen = (given: string | undefined): Result<Listen> => {
+  if (given === undefined) return ok(listenDefault)
+  const address = readAddress("--listen", given)
+  if (!address.ok || isLoopback(address.value.hostname)) return address
+  return fail("invalid_arguments", `--listen ${loopbackAdvice}; it is "${given}"`)
+}
+
+/** Of the public API; absent: there is none. Beyond loopback only behind a proxy that ends TLS. */
+export const readApi = (given: string | undefined, behindProxy: boolean): Result<ApiListen | undefined> => {
+  if (given === undefined)
+    return behindProxy ? fail("invalid_arguments", "--api-behind-proxy needs --api") : ok(undefined)
+  const address = readAddress("--api", given)
+  if (!address.ok) return address
+  if (behindProxy || isLoopback(address.value.hostname)) return ok({ ...address.value, behindProxy })
+  return fail(
+    "invalid_arguments",
+    `--api ${loopbackAdvice}, or --api-behind-proxy must say that a proxy which ends TLS stands in front; it is "${given}"`,
+  )
 }
 
 /** How many Computers may run at once: a whole number from 1; absent is no limit. */

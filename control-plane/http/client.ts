@@ -1,11 +1,13 @@
 /** A client of the operator surface. Every call has a deadline; a failure is a value and names what to do. */
 import { join } from "node:path"
+import { CreatedKey, type CreateKeyRequest, KeyList, RevokedKey } from "@computerd/protocol/api/keys"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
-import type { SessionId, TurnId } from "@computerd/protocol/ids"
+import type { ApiKeyId, SessionId, TurnId } from "@computerd/protocol/ids"
 import type { z } from "zod"
 import {
   deploymentsPath,
   ErrorAnswer,
+  keysPath,
   operatorSocketName,
   Published,
   type PublishRequest,
@@ -24,6 +26,10 @@ export interface OperatorClient {
   /** Answers early when the Turn settles; `waitMs` is at most a minute. */
   readonly turn: (sessionId: SessionId, turnId: TurnId, waitMs?: number) => Promise<Result<TurnAnswer>>
   readonly snapshot: () => Promise<Result<SnapshotAnswer>>
+  /** The answer holds the text of the key, which cannot be read again. */
+  readonly createKey: (request: z.input<typeof CreateKeyRequest>) => Promise<Result<CreatedKey>>
+  readonly keys: () => Promise<Result<z.infer<typeof KeyList>>>
+  readonly revokeKey: (id: ApiKeyId) => Promise<Result<z.infer<typeof RevokedKey>>>
 }
 
 const answerTimeoutMs = 15_000
@@ -89,6 +95,10 @@ export const operatorClient = (stateDirectory: string): OperatorClient => {
         answer: TurnAnswer,
         timeoutMs: answerTimeoutMs + waitMs,
       }),
+    createKey: (body) => call({ path: keysPath, answer: CreatedKey, timeoutMs: answerTimeoutMs, body }),
+    keys: () => call({ path: keysPath, answer: KeyList, timeoutMs: answerTimeoutMs }),
+    revokeKey: (id) =>
+      call({ path: `${keysPath}/${id}/revoke`, answer: RevokedKey, timeoutMs: answerTimeoutMs, body: {} }),
     snapshot: () => call({ path: snapshotPath, answer: SnapshotAnswer, timeoutMs: answerTimeoutMs }),
   }
 }

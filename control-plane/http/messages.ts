@@ -5,6 +5,7 @@
 import { Content, JsonValue, SessionStatus, TurnError, TurnStatus } from "@computerd/protocol/content"
 import { Failure } from "@computerd/protocol/errors"
 import {
+  ApiKeyId,
   ComputerId,
   DefinitionKey,
   DeploymentId,
@@ -18,6 +19,7 @@ export const operatorSocketName = "control-plane.sock"
 export const deploymentsPath = "/v1/deployments"
 export const sessionsPath = "/v1/sessions"
 export const snapshotPath = "/v1/snapshot"
+export const keysPath = "/v1/keys"
 export const healthPath = "/healthz"
 
 /** A wait on one request; a client that wants longer asks again. */
@@ -95,5 +97,7 @@ export const SnapshotAnswer = z.object({
   ),
 })
 export type SnapshotAnswer = Readonly<z.infer<typeof SnapshotAnswer>>
+
+export const KeyPath = z.strictObject({ keyId: ApiKeyId })
 
 export const ErrorAnswer = z.object({ error: Failure })

@@ -1,16 +1,20 @@
 /** Routes of the operator surface: parse, call, map codes. The decisions are the control plane's. */
 import { chmodSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import { CreateKeyRequest } from "@computerd/protocol/api/keys"
 import { CodedError, type Failure, fail, failure, ok, type Result } from "@computerd/protocol/errors"
 import type { SessionId, TurnId } from "@computerd/protocol/ids"
 import { judge } from "@computerd/protocol/judge"
 import { Elysia } from "elysia"
 import type { z } from "zod"
 import type { FleetSnapshot, TurnView } from "../receiver/fleet.ts"
+import type { ApiKeys } from "../receiver/keys.ts"
 import type { StartRequest as StartCall, StartedSession } from "../receiver/receiver.ts"
 import {
   deploymentsPath,
   healthPath,
+  KeyPath,
+  keysPath,
   operatorSocketName,
   type Published,
   PublishRequest,
@@ -34,6 +38,7 @@ export interface OperatorCalls {
     timeoutMs: number,
     signal: AbortSignal,
   ) => Promise<TurnView | "timeout">
+  readonly keys: Pick<ApiKeys, "create" | "list" | "revoke">
 }
 
 export interface OperatorServer {
@@ -77,6 +82,18 @@ const start = async (calls: OperatorCalls, request: Request): Promise<Response> 
   return answer(calls.startSession(sessionKey === undefined ? call : { ...call, sessionKey }))
 }
 
+const createKey = async (calls: OperatorCalls, request: Request): Promise<Response> => {
+  const asked = await body(CreateKeyRequest, request)
+  return asked.ok ? answer(calls.keys.create(asked.value)) : refusal(asked.error)
+}
+
+const revokeKey = (calls: OperatorCalls, params: unknown): Response => {
+  const path = parse(KeyPath, params)
+  if (!path.ok) return refusal(path.error)
+  const revoked = calls.keys.revoke(path.value.keyId)
+  return revoked.ok ? Response.json({ key: revoked.value }) : refusal(revoked.error)
+}
+
 interface TurnParts {
   readonly params: unknown
   readonly query: unknown
@@ -107,6 +124,9 @@ const routes = (calls: OperatorCalls) =>
     .post(sessionsPath, ({ request }) => start(calls, request), { parse: "none" })
     .get("/v1/turns/:sessionId/:turnId", (context) => readTurn(calls, context))
     .get(snapshotPath, () => Response.json(calls.snapshot()))
+    .post(keysPath, ({ request }) => createKey(calls, request), { parse: "none" })
+    .get(keysPath, () => Response.json({ keys: calls.keys.list() }))
+    .post(`${keysPath}/:keyId/revoke`, ({ params }) => revokeKey(calls, params), { parse: "none" })
     .get(healthPath, () => new Response("ok\n"))
     .onError(({ code }) =>
       code === "NOT_FOUND"

@@ -171,7 +171,7 @@ export const freshKey = (): string => {
 }
 
 /** One supervisor of one Computer. */
-export const createSupervisor = (rig: Rig, computerId: ComputerId) => {
+export const createSupervisor = (rig: Pick<Rig, "receiver" | "ports">, computerId: ComputerId) => {
   const storeId: StoreId = rig.ports.newId("str")
   let epoch = 0
   let seq = 0

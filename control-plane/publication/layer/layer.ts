@@ -14,11 +14,29 @@ import { repositoryRoot, type TrackedDeps, trackedFiles } from "./tracked.ts"
 export interface LayerDeps extends TrackedDeps {
   readonly content: ContentStore
   readonly stateDirectory: string
+  /** The program came from elsewhere: nothing outside of its own directory is its to read, and no repository is asked. */
+  readonly confined?: boolean
 }
 
 export interface StoredLayer {
   readonly digest: Digest
   readonly notices: readonly string[]
+}
+
+const isWithin = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(`${directory}/`)
+
+const confine = async (found: string, place: Place): Promise<Result<string>> =>
+  isWithin(found, await realpath(place.programDirectory))
+    ? ok(found)
+    : invalid(
+        `${place.field}.source`,
+        "must lie inside the program's own directory, which is all that was uploaded",
+      )
+
+interface Place {
+  readonly programDirectory: string
+  readonly field: string
 }
 
 const locate = async (
@@ -38,7 +56,7 @@ const locate = async (
 }
 
 const gitOf = async (directory: string, deps: LayerDeps) => {
-  const root = await repositoryRoot(directory)
+  const root = deps.confined === true ? undefined : await repositoryRoot(directory)
   return {
     tracked:
       root === undefined
@@ -73,10 +91,12 @@ const store = async (source: DirectorySource, directory: string, deps: LayerDeps
 
 export const storeLayer = async (
   source: DirectorySource,
-  place: { readonly programDirectory: string; readonly field: string },
+  place: Place,
   deps: LayerDeps,
 ): Promise<Result<StoredLayer>> => {
-  const directory = await locate(source, place.programDirectory, place.field)
+  const found = await locate(source, place.programDirectory, place.field)
+  if (!found.ok) return found
+  const directory = deps.confined === true ? await confine(found.value, place) : found
   if (!directory.ok) return directory
   try {
     return ok(await store(source, directory.value, deps))
