@@ -95,7 +95,8 @@ export const createApp = (deps: AppDeps): ((request: Request) => Response | Prom
   const document = JSON.stringify(openApiDocument(), undefined, 2)
   app.get(openApiPath, () => new Response(document, { headers: { "Content-Type": "application/json" } }))
   for (const one of deps.served) {
-    const handler = ({ params, query, request }: Context): Promise<Response> =>
+    // A path without parameters has none at all.
+    const handler = ({ params = {}, query, request }: Context): Promise<Response> =>
       admit(one, { params, query, request }, deps)
     app.route(one.route.method, one.route.path, handler, { parse: "none" })
   }

@@ -142,7 +142,12 @@ export const createRig = async (options: Options = {}) => {
       const session = receiver.snapshot().sessions.find((one) => one.id === sessionId)
       if (session === undefined) throw new Error("no such Session")
       receiver.computerState(session.computerId, "starting")
-      const host = { receiver, ports }
+      const host = {
+        ports,
+        get receiver() {
+          return receiver
+        },
+      }
       const supervisor = createSupervisor(host, session.computerId)
       supervisor.attach()
       supervisor.pull()
