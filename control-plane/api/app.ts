@@ -13,7 +13,7 @@ import type { Ports } from "../ports.ts"
 import type { KeyHolder } from "../receiver/keys.ts"
 import { type RawCall, revoked, type Served } from "./call.ts"
 import type { Limiter } from "./limiter.ts"
-import { openApiDocument } from "./openapi.ts"
+import { openApiText } from "./openapi.ts"
 import { refusal } from "./refusal.ts"
 import type { ApiSettings } from "./settings.ts"
 
@@ -92,7 +92,7 @@ const failed = (error: unknown, deps: AppDeps): Response => {
 
 export const createApp = (deps: AppDeps): ((request: Request) => Response | Promise<Response>) => {
   const app = new Elysia()
-  const document = JSON.stringify(openApiDocument(), undefined, 2)
+  const document = openApiText()
   app.get(openApiPath, () => new Response(document, { headers: { "Content-Type": "application/json" } }))
   for (const one of deps.served) {
     // A path without parameters has none at all.

@@ -1,9 +1,18 @@
 /** The OpenAPI 3.1 document of the public API, made from the table of its routes. */
+import { Agent } from "@computerd/protocol/api/agents"
+import { Computer } from "@computerd/protocol/api/computers"
+import { Deployment } from "@computerd/protocol/api/deployments"
 import { ApiError } from "@computerd/protocol/api/errors"
+import { SessionEvent } from "@computerd/protocol/api/events"
 import { permissionTexts } from "@computerd/protocol/api/permissions"
+import { Question } from "@computerd/protocol/api/questions"
 import type { AnswerForm, BodyForm, Route } from "@computerd/protocol/api/route"
 import { allRoutes, openApiPath } from "@computerd/protocol/api/routes"
-import type { Json } from "@computerd/protocol/content"
+import { Session } from "@computerd/protocol/api/sessions"
+import { Template } from "@computerd/protocol/api/templates"
+import { Turn } from "@computerd/protocol/api/turns"
+import { Content, type Json, JsonValue } from "@computerd/protocol/content"
+import { NormalRule } from "@computerd/protocol/scope"
 import { z } from "zod"
 
 type Schema = { readonly [keyword: string]: Json }
@@ -11,10 +20,58 @@ type Schema = { readonly [keyword: string]: Json }
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** Schemas that have a name of their own in the document; others stand where they are used. */
+const named = z.registry<{ readonly id: string }>()
+for (const [id, schema] of Object.entries({
+  Agent,
+  Computer,
+  Content,
+  Deployment,
+  Error: ApiError,
+  Json: JsonValue,
+  Question,
+  RuntimeMcpRule: NormalRule,
+  Session,
+  SessionEvent,
+  Template,
+  Turn,
+}))
+  named.add(schema, { id })
+
+/** What schemas say of themselves for readers; a format says enough without the pattern that checks it. */
+const describe: z.core.ToJSONSchemaParams["override"] = ({ zodSchema, jsonSchema }) => {
+  const description = z.globalRegistry.get(zodSchema)?.description
+  if (description !== undefined) jsonSchema.description = description
+  if (jsonSchema.format === "date-time") delete jsonSchema.pattern
+}
+
+const componentOf = (id: string): string => `#/components/schemas/${id}`
+
+const plain = (value: unknown): Schema =>
+  JSON.parse(JSON.stringify(value).replaceAll('"#/$defs/', `"${componentOf("")}`))
+
 /** As a request is written: fields with a default may be left out, and answers may have fields that are not listed. */
 const schemaOf = (schema: z.ZodType): Schema => {
-  const { $schema: _, ...body } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })
-  return JSON.parse(JSON.stringify(body))
+  const id = named.get(schema)?.id
+  if (id !== undefined) return { $ref: componentOf(id) }
+  // What has a name is under it in the components.
+  const {
+    $schema: _,
+    $defs: __,
+    ...body
+  } = z.toJSONSchema(schema, {
+    io: "input",
+    metadata: named,
+    override: describe,
+  })
+  return plain(body)
+}
+
+const components = (): Record<string, Schema> => {
+  const { schemas } = z.toJSONSchema(named, { io: "input", uri: componentOf, override: describe })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _, $id: __, ...schema }]) => [id, plain(schema)]),
+  )
 }
 
 interface Parameter {
@@ -136,6 +193,9 @@ export const openApiDocument = (): { readonly [field: string]: Json } => ({
   paths: { ...pathsOf(allRoutes), [openApiPath]: self },
   components: {
     securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "An API key, hlm_…" } },
-    schemas: { Error: schemaOf(ApiError) },
+    schemas: components(),
   },
 })
+
+/** As it is served, and as docs/openapi.json holds it. */
+export const openApiText = (): string => `${JSON.stringify(openApiDocument(), undefined, 2)}\n`
