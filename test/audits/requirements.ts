@@ -11,9 +11,8 @@ const ranges: readonly (readonly [first: number, last: number])[] = [
   [216, 218],
   [220, 220],
   [222, 237],
-  [239, 246],
-  [251, 251],
-  [253, 255],
+  [238, 246],
+  [249, 256],
 ]
 
 export const landed: ReadonlySet<number> = new Set(
