@@ -3,7 +3,8 @@
  *
  * B1 each attach gets a new epoch; frames of older ones are refused
  * B2 another store of the same Computer waits until the lease has lapsed or was given back: two supervisors never own it
- * B3 the answer holds everything that must run; commands that were pending are void
+ * B3 the answer holds everything that must run; commands that were pending are void, but for answers to questions, which
+ *    are sent again
  * B4 a store that is new has no process but those it names: the others are lost
  */
 import { fail, ok, type Result } from "@computerd/protocol/errors"
@@ -79,6 +80,16 @@ const runEntry = (
   }
 }
 
+/** B3: what was answered while nobody heard it. */
+const answerAgain = (draft: Draft, computer: Computer, received: number): void => {
+  for (const session of draft.openSessionsOn(computer.id, everything)) {
+    const turn = draft.unsettled(session.id, 1).find(isActive)
+    if (turn === undefined) continue
+    for (const { question, content } of draft.state.answersAfter(turn.id, received))
+      draft.sendAnswer(computer.id, question, content)
+  }
+}
+
 /** B1–B4. What becomes runnable by the attach itself follows as commands numbered after the answer. */
 export const attach = (
   draft: Draft,
@@ -109,6 +120,7 @@ export const attach = (
     .filter((entry) => entry !== undefined)
   draft.putComputer({ ...owned, attached: true, residency: "running", error: null, updatedAt: given.now })
   if (known === undefined) draft.moveCursor(computer.id, frame.storeId, 0)
+  answerAgain(draft, computer, known === undefined ? 0 : frame.received)
   touchSessionsOn(draft, computer)
   draft.touchComputer(computer.id)
   progress(draft, given)

@@ -8,6 +8,7 @@ import type {
   Hold,
   Message,
   Question,
+  QuestionAnswer,
   Receipt,
   Session,
   Turn,
@@ -43,6 +44,7 @@ export interface Changes {
   readonly messages: readonly Message[]
   readonly questions: readonly Written<Question>[]
   readonly questionTexts: ReadonlyMap<string, Content>
+  readonly answers: readonly QuestionAnswer[]
   readonly receipts: readonly Receipt[]
   readonly cursors: readonly {
     readonly computerId: ComputerId

@@ -14,6 +14,7 @@ import {
   isSettled,
   type Message,
   type Question,
+  type QuestionAnswer,
   type Receipt,
   type Session,
   type Turn,
@@ -33,6 +34,7 @@ export class Draft {
   readonly #payloads = new Map<TurnId, TurnPayload>()
   readonly #questionTexts = new Map<string, Content>()
   readonly #messages: Message[] = []
+  readonly #answers: QuestionAnswer[] = []
   readonly #receipts: Receipt[] = []
   readonly #deployments: Deployment[] = []
   readonly #cursors: Changes["cursors"][number][] = []
@@ -180,6 +182,18 @@ export class Draft {
     this.#questions.put(question)
   }
 
+  /** Sends it to the Turn that asked; it is kept until that is known to have come through. */
+  sendAnswer(computerId: ComputerId, question: Question, content: Content): void {
+    const commandSeq = this.command(computerId, {
+      type: "answer",
+      sessionId: question.sessionId,
+      turnId: question.turnId,
+      requestId: question.requestId,
+      result: { ok: true, value: { questionId: question.id, answer: [...content] } },
+    })
+    this.#answers.push({ question, content, commandSeq })
+  }
+
   addMessage(message: Message): void {
     this.#messages.push(message)
   }
@@ -266,6 +280,7 @@ export class Draft {
       payloads: this.#payloads,
       holds: this.#holds.written(),
       messages: this.#messages,
+      answers: this.#answers,
       questions: this.#questions.written(),
       questionTexts: this.#questionTexts,
       receipts: this.#receipts,

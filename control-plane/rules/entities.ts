@@ -155,6 +155,14 @@ export interface Question {
   readonly createdAt: number
 }
 
+/** What was answered from outside. */
+export interface QuestionAnswer {
+  readonly question: Question
+  readonly content: Content
+  /** Number of the command that carries it. */
+  readonly commandSeq: number
+}
+
 export interface Receipt {
   /** A Session id, or `environment:<key>` for a start from outside. */
   readonly caller: string

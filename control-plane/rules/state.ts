@@ -18,6 +18,7 @@ import type {
   Hold,
   Message,
   Question,
+  QuestionAnswer,
   Receipt,
   Session,
   Turn,
@@ -62,6 +63,8 @@ export interface State {
   readonly openQuestions: (session: SessionId) => readonly Question[]
   /** Messages of a Turn whose command is numbered after `received`, in order. */
   readonly messagesAfter: (turn: TurnId, received: number) => readonly Message[]
+  /** Answers to questions of a Turn whose command is numbered after `received`, in order. */
+  readonly answersAfter: (turn: TurnId, received: number) => readonly QuestionAnswer[]
   readonly receipt: (caller: string, key: string) => Receipt | undefined
   readonly computer: (id: ComputerId) => Computer | undefined
   /** Of those that are not deleted. */

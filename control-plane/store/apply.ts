@@ -24,6 +24,7 @@ export const apply = (tables: Tables, changes: Changes): void => {
     if (before === undefined) tables.conversation.addQuestion(row, changes.questionTexts.get(row.id) ?? [])
     else tables.conversation.putQuestion(row)
   }
+  for (const answer of changes.answers) tables.conversation.putAnswer(answer)
   for (const receipt of changes.receipts) tables.receipts.add(receipt)
   for (const { computerId, storeId, received } of changes.cursors)
     tables.links.putCursor(computerId, storeId, received)

@@ -1,7 +1,7 @@
 /** What is said to and asked by a running Turn: messages and questions. */
 import type { Content } from "@computerd/protocol/content"
 import type { MessageId, QuestionId, RequestId, SessionId, TurnId } from "@computerd/protocol/ids"
-import type { Message, Question } from "../rules/entities.ts"
+import type { Message, Question, QuestionAnswer } from "../rules/entities.ts"
 import { parseJson, type Sql } from "./sql.ts"
 
 interface MessageRecord {
@@ -22,12 +22,19 @@ interface QuestionRecord {
   readonly created_at: number
 }
 
+interface AnswerRecord extends QuestionRecord {
+  readonly answer: string
+  readonly answer_seq: number
+}
+
 export interface Conversation {
   readonly addMessage: (message: Message) => void
   readonly messagesAfter: (turn: TurnId, received: number) => readonly Message[]
   readonly addQuestion: (question: Question, text: Content) => void
   readonly putQuestion: (question: Question) => void
   readonly openQuestions: (session: SessionId) => readonly Question[]
+  readonly putAnswer: (answer: QuestionAnswer) => void
+  readonly answersAfter: (turn: TurnId, received: number) => readonly QuestionAnswer[]
   readonly questionText: (question: QuestionId) => Content
 }
 
@@ -93,6 +100,26 @@ export const conversationOf = (sql: Sql): Conversation => ({
         session,
       )
       .map(questionOf),
+  putAnswer: ({ question, content, commandSeq }) => {
+    sql.run(
+      "update questions set answer = $1, answer_seq = $2 where id = $3",
+      JSON.stringify(content),
+      commandSeq,
+      question.id,
+    )
+  },
+  answersAfter: (turn, received) =>
+    sql
+      .all<AnswerRecord>(
+        "select * from questions where turn_id = $1 and answer_seq > $2 order by answer_seq",
+        turn,
+        received,
+      )
+      .map((record) => ({
+        question: questionOf(record),
+        content: parseJson(record.answer),
+        commandSeq: record.answer_seq,
+      })),
   questionText: (question) => {
     const row = sql.get<{ readonly content: string }>("select content from questions where id = $1", question)
     return row === undefined ? [] : parseJson(row.content)

@@ -18,6 +18,7 @@ export const stateOf = (tables: Tables): State => ({
   holds: tables.holds.inForce,
   openQuestions: tables.conversation.openQuestions,
   messagesAfter: tables.conversation.messagesAfter,
+  answersAfter: tables.conversation.answersAfter,
   receipt: tables.receipts.get,
   computer: tables.computers.get,
   computerByKey: tables.computers.byKey,

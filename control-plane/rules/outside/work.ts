@@ -6,6 +6,7 @@ import { addTurn } from "../enqueue.ts"
 import type { Question, Session } from "../entities.ts"
 import { deliver } from "../message.ts"
 import type { TurnTarget } from "../reach.ts"
+import { hasCommandRoom } from "../room.ts"
 import { missing, outsideMutation } from "./call.ts"
 import { sessionIn, turnIn } from "./reach.ts"
 
@@ -48,14 +49,10 @@ export const answerFromOutside = outsideMutation<AnswerFromOutside, Session>("an
   effect: ({ draft, arguments: asked }, session) => {
     const question = draft.openQuestions(session.id).find((one: Question) => one.id === asked.questionId)
     if (question === undefined) return missing("open question of this Session")
+    const room = hasCommandRoom(draft.computer(session.computerId))
+    if (!room.ok) return room
     draft.putQuestion({ ...question, status: "answered" })
-    draft.command(session.computerId, {
-      type: "answer",
-      sessionId: session.id,
-      turnId: question.turnId,
-      requestId: question.requestId,
-      result: { ok: true, value: { questionId: question.id, answer: [...asked.answer] } },
-    })
+    draft.sendAnswer(session.computerId, question, asked.answer)
     return ok({ questionId: question.id, status: "answered" })
   },
 })

@@ -1,5 +1,6 @@
 /**
- * The public API: what happened in Sessions, numbered within each tree; API keys; and indexes for its lists.
+ * The public API: what happened in Sessions, numbered within each tree; answers to questions; API keys; and indexes for
+ * its lists.
  * `event_seq` of a root is the last number that its tree has given out: numbers of dropped rows never come again.
  */
 export const migration002 = `
@@ -17,6 +18,10 @@ create table events (
 create index events_by_session on events (session_id, sequence);
 create index events_with_output on events (output_of) where output_of is not null;
 create table output_sizes (turn_id text primary key, bytes bigint not null);
+
+alter table questions add column answer text;
+alter table questions add column answer_seq bigint;
+create index questions_answered on questions (turn_id, answer_seq) where answer_seq is not null;
 
 create table api_keys (
   id text primary key,

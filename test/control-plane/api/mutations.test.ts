@@ -218,3 +218,36 @@ test("an open question is listed with what it asks, and its answer goes to the T
   expect([late.status, code(late)]).toEqual([404, "not_found"])
   expect((await client.get(at)).body.questions).toEqual([])
 })
+
+test("an answer that is given while no supervisor hears it comes through when one attaches again, once", async () => {
+  const started = await rig.start(client)
+  const supervisor = rig.run(started)
+  supervisor.emit({
+    type: "question",
+    sessionId: started.sessionId,
+    generation: supervisor.generation(started.sessionId),
+    turnId: started.turnId,
+    requestId: rig.ports.newId("req"),
+    question: text("still there?"),
+  })
+  const at = `/v1/sessions/${started.sessionId}/questions`
+  const [open] = (await client.get(at)).body.questions
+  rig.receiver.detach(supervisor.computerId, supervisor.epoch())
+  await client.post(`${at}/${open.id}/answer`, { answer: text("yes"), idempotencyKey: freshKey() })
+  const processes = [
+    {
+      sessionId: started.sessionId,
+      generation: supervisor.generation(started.sessionId),
+      state: "running" as const,
+      turnId: started.turnId,
+    },
+  ]
+  supervisor.attach(processes)
+  // The link is lost once more before the command is read.
+  supervisor.attach(processes)
+  expect(supervisor.pull()).toMatchObject([
+    { type: "answer", result: { ok: true, value: { questionId: open.id, answer: text("yes") } } },
+  ])
+  supervisor.attach(processes)
+  expect(supervisor.pull()).toEqual([])
+})

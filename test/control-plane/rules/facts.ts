@@ -142,6 +142,7 @@ export const stateOf = ({ sessions = [], turns = [], computers = [], holds = [] 
   receipt: () => undefined,
   computer: (id) => computers.find((one) => one.id === id),
   computerByKey: () => undefined,
+  answersAfter: () => [],
   cursor: () => undefined,
   sessionPage: () => [],
   computerPage: () => [],
