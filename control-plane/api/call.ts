@@ -1,5 +1,5 @@
 /** One request on its way through: what a route's schemas have made of it, and how its answer becomes a response. */
-import type { BodyForm, Method, ParamsOf, QueryOf, Route } from "@computerd/protocol/api/route"
+import type { BodyForm, ParamsOf, QueryOf, Route } from "@computerd/protocol/api/route"
 import { contentProblem, contentSizeProblem } from "@computerd/protocol/content"
 import { fail, type Result } from "@computerd/protocol/errors"
 import { judge } from "@computerd/protocol/judge"
@@ -135,5 +135,3 @@ export const special = <Given extends Route>(
     return call.ok ? work(call.value, raw) : refusal(call.error)
   },
 })
-
-export const methods: readonly Method[] = ["GET", "POST", "DELETE"]

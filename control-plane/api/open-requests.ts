@@ -14,7 +14,6 @@ export interface OpenRequest {
 
 export interface OpenRequests {
   readonly open: (key: ApiKeyId) => Result<OpenRequest>
-  readonly count: (key: ApiKeyId) => number
   readonly revoke: (key: ApiKeyId) => void
   readonly close: () => void
 }
@@ -43,7 +42,6 @@ export const createOpenRequests = (max: number): OpenRequests => {
         },
       })
     },
-    count: (key) => open.get(key)?.size ?? 0,
     revoke: (key) => end(key, "the key was revoked"),
     close: () => {
       for (const key of [...open.keys()]) end(key, "the control plane is stopping")

@@ -62,7 +62,7 @@ const callsOf = (deps: ApiServerDeps, parts: ApiParts) => {
     ...computerCalls(parts),
     ...sessionCalls(parts),
     ...turnCalls(parts),
-    ...eventCalls({ ...parts, pages, wakes, ports: deps.ports }),
+    ...eventCalls({ ...parts, pages, wakes }),
   ]
   return { served, unsubscribe }
 }

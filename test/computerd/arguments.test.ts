@@ -97,6 +97,23 @@ test("an address that others may reach is refused, and no name is looked up", ()
     )
 })
 
+test("the public API is off unless it is asked for, and leaves loopback only behind a proxy", () => {
+  const api = (line: string) => {
+    const command = read(`control-plane --state s${line}`)
+    return command.ok && command.value.verb === "control-plane" ? command.value.api : command
+  }
+  expect(api("")).toBeUndefined()
+  expect(api(" --api 7080")).toEqual({ hostname: "127.0.0.1", port: 7080, behindProxy: false })
+  expect(api(" --api 0.0.0.0:7080 --api-behind-proxy")).toEqual({
+    hostname: "0.0.0.0",
+    port: 7080,
+    behindProxy: true,
+  })
+  expect(refusal("control-plane --state s --api 0.0.0.0:7080")).toContain("--api-behind-proxy")
+  expect(refusal("control-plane --state s --api x")).toContain("--api must be HOST:PORT")
+  expect(refusal("control-plane --state s --api-behind-proxy")).toBe("--api-behind-proxy needs --api")
+})
+
 test("private ranges are given one by one", () => {
   const ranges = ["10.60.0.0/16", "192.168.7.0/24"]
   const flags = ranges.map((range) => `--private-range ${range}`).join(" ")

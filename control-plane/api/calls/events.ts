@@ -1,7 +1,6 @@
 /** Events: pages, and streams of those who follow. */
 import { eventRoutes } from "@computerd/protocol/api/events"
 import { ok } from "@computerd/protocol/errors"
-import type { Ports } from "../../ports.ts"
 import { type ApiParts, reading, type Served, special } from "../call.ts"
 import { follow } from "../events/follow.ts"
 import type { Pages } from "../events/pages.ts"
@@ -12,7 +11,6 @@ import { bounded } from "./page.ts"
 export interface EventParts extends ApiParts {
   readonly pages: Pages
   readonly wakes: Wakes
-  readonly ports: Ports
 }
 
 /** A reconnecting peer names the last event that it saw in this header. */

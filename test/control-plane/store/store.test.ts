@@ -3,10 +3,11 @@ import { afterEach, beforeEach, expect, test } from "bun:test"
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { migration001 } from "@computerd/control-plane/store/migrations/001"
 import { openStore, type Store } from "@computerd/control-plane/store/open"
 import type { DeploymentId } from "@computerd/protocol/ids"
 import { DeploymentManifest } from "@computerd/protocol/manifest"
-import { agentOf, countingIds, environment, manifestOf } from "../rig.ts"
+import { agentOf, countingIds, createRig, environment, manifestOf, startRoot } from "../rig.ts"
 
 let directory: string
 let path: string
@@ -62,6 +63,59 @@ test("opening again changes nothing and finds everything", () => {
   expect(open().state.currentDeployment(environment)).toBe(id)
   closeAll()
   expect(new Database(path).query("select * from deployments").all()).toEqual(before)
+})
+
+test("a store of the first layout is taken over with its Sessions, whose history begins with what comes next", () => {
+  const file = new Database(path)
+  file.run(migration001)
+  file.run("pragma user_version = 1")
+  const id = countingIds()("ses")
+  file.run("insert into deployments values ('dep', 'default', '{}', 1)")
+  file.run(
+    `insert into computers (id, environment, deployment_id, template, status, residency, desired, epoch, attached,
+     command_seq, command_ack, created_at, updated_at)
+     values ('cmp', 'default', 'dep', 'basic', 'available', 'cold', 'idle', 0, 0, 0, 0, 1, 1)`,
+  )
+  file.run(
+    `insert into sessions (id, environment, deployment_id, agent, template, computer_id, role, root_id, depth, status,
+     closing, last_sequence, generation, process, losses, created_at)
+     values ('${id}', 'default', 'dep', 'lead', 'basic', 'cmp', 'root', '${id}', 0, 'open', 'none', 0, 0, 'none', 0, 1)`,
+  )
+  file.close()
+  const { tables, version } = open()
+  expect(version).toBe(2)
+  const session = tables.sessions.get(id)
+  if (session === undefined) throw new Error("the Session is gone")
+  const page = { session, tree: true, after: 0, limit: 10 }
+  expect(tables.history.page(page)).toEqual([])
+  tables.history.append([{ sessionId: id, body: { type: "session_closed" } }], 2)
+  expect(tables.history.page(page)).toEqual([
+    { sequence: 1, sessionId: id, body: { type: "session_closed" }, createdAt: 2 },
+  ])
+})
+
+test("numbers of dropped history never come again", () => {
+  const rig = createRig({ path })
+  rig.publish(["lead"])
+  const { sessionId, turnId, supervisor } = startRoot(rig, "lead")
+  supervisor.emit({
+    type: "turn_output",
+    sessionId,
+    generation: supervisor.generation(sessionId),
+    turnId,
+    text: "soon gone",
+  })
+  const other = open(rig.path)
+  const session = other.tables.sessions.get(sessionId)
+  if (session === undefined) throw new Error("the Session is gone")
+  const read = () => other.tables.history.page({ session, tree: true, after: 0, limit: 100 })
+  const last = read().at(-1)
+  expect(last?.body.type).toBe("turn_output")
+  other.tables.history.dropOutput(turnId)
+  supervisor.settle(sessionId, turnId)
+  expect(read().at(-1)).toMatchObject({ sequence: (last?.sequence ?? 0) + 1, body: { type: "turn_settled" } })
+  expect(read().some(({ body }) => body.type === "turn_output")).toBe(false)
+  return rig.close()
 })
 
 test("a file of a newer program is refused with both numbers, and left as it is", () => {
