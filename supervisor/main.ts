@@ -5,6 +5,7 @@
 import { type Failure, failure } from "@computerd/protocol/errors"
 import type { Environment } from "./config/environment.ts"
 import { resolveConfiguration } from "./config/resolve.ts"
+import type { Reach } from "./crash-points.ts"
 import { createDaemon } from "./daemon.ts"
 import { createJournal, type Journal, pinoSink } from "./journal.ts"
 import manifest from "./package.json" with { type: "json" }
@@ -66,14 +67,18 @@ const watchLifeline = (end: (reason: End) => void): void => {
 }
 
 /** Runs a supervisor until it is told to stop; answers with the exit code. */
-export const runSupervisor = async (argv: readonly string[], environment: Environment): Promise<number> => {
+export const runSupervisor = async (
+  argv: readonly string[],
+  environment: Environment,
+  reach?: Reach,
+): Promise<number> => {
   let journal: Journal | undefined
   const { ended, end, release } = watchForEnd(() => journal)
   try {
     const config = await resolveConfiguration({ argv, environment })
     if (!config.ok) return report(config.error)
     if (config.value.lifeline) watchLifeline(end)
-    const ports = systemPorts(environment)
+    const ports = systemPorts(environment, reach)
     journal = createJournal(ports.clock, [pinoSink({ level: config.value.logLevel, fd: standardError })])
     // Relative paths of the command line are resolved by now; nothing of a folder we happen to be in matters.
     process.chdir("/")

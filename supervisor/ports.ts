@@ -3,6 +3,7 @@
  * ports, so that a test or a simulation can hand it others.
  */
 import { idSource, type NewId } from "@computerd/protocol/ids"
+import type { Reach } from "./crash-points.ts"
 
 export interface Clock {
   /** Milliseconds since 1970. May leap in both directions; for records and events only. */
@@ -29,6 +30,8 @@ export interface Ports {
   readonly random: () => number
   /** The environment this process was started with. Only the allow-list of `process/environment.ts` reads it. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Told of every crash point; a test may let this process die there. */
+  readonly reach: Reach
 }
 
 /** The longest delay that `setTimeout` keeps; it would fire a longer one at once. */
@@ -44,13 +47,19 @@ const every = (periodMs: number, fire: () => void): Cancel => {
   return () => clearInterval(timer)
 }
 
-export const systemPorts = (environment: Readonly<Record<string, string | undefined>>): Ports => ({
+const goOn: Reach = () => undefined
+
+export const systemPorts = (
+  environment: Readonly<Record<string, string | undefined>>,
+  reach: Reach = goOn,
+): Ports => ({
   clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() },
   timers: { after, every },
   newId: idSource(() => Bun.randomUUIDv7()),
   randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
   random: () => Math.random(),
   environment,
+  reach,
 })
 
 /** Resolves to `"timeout"` when `work` has not settled in time. The work goes on; only the wait ends. */

@@ -158,8 +158,10 @@ export class Descriptors {
     const kept = this.#write(() => {
       this.#table.putDescriptor(listener.row)
       this.#table.putScope(listener.process, { digest, scope, createdAtMs })
+      this.#deps.ports.reach("descriptor.before_commit")
     })
     if (!kept) return unavailable("the supervisor's store cannot keep the descriptor")
+    this.#deps.ports.reach("descriptor.after_commit")
     listener.add(digest, scope)
     const scopes = listener.digests().size
     this.#deps.journal.record({ event: "mcp_scope_added", ...listener.process, digest, scopes })

@@ -92,7 +92,7 @@ export class Connection {
         this.#apply(effect.seq, effect.command)
         break
       case "forget_events":
-        this.#deps.outbox.acknowledge(effect.ack)
+        this.#forgetEvents(effect.ack)
         this.#tasks?.pump.acknowledged(effect.ack)
         break
       case "renew":
@@ -115,15 +115,20 @@ export class Connection {
 
   /** LK1 */
   #adopt(frame: Attached): void {
-    const { store, lease, leases, outbox, sessions, journal } = this.#deps
+    const { store, lease, leases, outbox, sessions, journal, ports } = this.#deps
     const { epoch } = frame.lease
     store.synced(() => {
       // Before the steps that the desired state leads to: they need the lease.
-      store.afterCommit(() => lease.grant(frame.lease, this.#attachAskedAtMs))
+      store.afterCommit(() => {
+        ports.reach("attach.after_commit")
+        lease.grant(frame.lease, this.#attachAskedAtMs)
+        ports.reach("lease.after_grant")
+      })
       leases.setEpoch(epoch)
       leases.setReceived(frame.commandSeq)
       outbox.align(frame.received)
       sessions.reconcile(frame.run)
+      ports.reach("attach.before_commit")
     })
     const pending = outbox.unacknowledged()
     journal.record({ event: "link_attached", epoch, sessions: frame.run.length, pending })
@@ -140,6 +145,7 @@ export class Connection {
       inbound: leases.received,
       bufferedBytes: () => attempt.bufferedBytes(),
       send,
+      reach: ports.reach,
     })
     const renewal = createRenewal({
       ports,
@@ -155,16 +161,27 @@ export class Connection {
 
   /** LK2 */
   #apply(seq: number, command: LinkCommand): void {
-    const { store, leases, sessions } = this.#deps
+    const { store, leases, sessions, ports } = this.#deps
     store.transaction(() => {
+      store.afterCommit(() => ports.reach("command.after_commit"))
       leases.setReceived(seq)
       sessions.apply(command)
+      ports.reach("command.before_commit")
     })
+  }
+
+  #forgetEvents(ack: number): void {
+    const { outbox, ports } = this.#deps
+    ports.reach("event.before_forgetting")
+    outbox.acknowledge(ack)
+    ports.reach("event.after_forgetting")
   }
 
   #renew(requestId: RequestId, grant: Grant): void {
     const askedAtMs = this.#tasks?.renewal.answered(requestId, grant)
-    if (askedAtMs !== undefined) this.#deps.lease.grant(grant, askedAtMs)
+    if (askedAtMs === undefined) return
+    this.#deps.lease.grant(grant, askedAtMs)
+    this.#deps.ports.reach("lease.after_renewal")
   }
 
   async #end(): Promise<AttemptOutcome> {

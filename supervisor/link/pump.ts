@@ -4,6 +4,7 @@
  */
 import type { LinkEvent } from "@computerd/protocol/link"
 import { LinkEvent as LinkEventSchema } from "@computerd/protocol/link"
+import type { Reach } from "../crash-points.ts"
 import type { OutboxRow } from "../store/outbox.ts"
 import type { UnfencedFrame } from "./dial.ts"
 import type { Outbox } from "./outbox.ts"
@@ -27,11 +28,13 @@ export interface PumpDeps {
   readonly inbound: () => number
   readonly bufferedBytes: () => number
   readonly send: (frame: UnfencedFrame) => boolean
+  readonly reach: Reach
 }
 
 const eventOf = (row: OutboxRow): LinkEvent => LinkEventSchema.parse(JSON.parse(row.body))
 
-export const createPump = ({ outbox, received, inbound, bufferedBytes, send }: PumpDeps): Pump => {
+export const createPump = (deps: PumpDeps): Pump => {
+  const { outbox, received, inbound, bufferedBytes, send, reach } = deps
   let sent = received
   let acknowledged = received
 
@@ -42,6 +45,7 @@ export const createPump = ({ outbox, received, inbound, bufferedBytes, send }: P
     const frame = { kind: "frame", seq: row.seq, ack: inbound(), atMs: row.atMs, body: eventOf(row) } as const
     outbox.markSent(row.seq)
     if (!send(frame)) return false
+    reach("event.after_send")
     sent = row.seq
     return true
   }

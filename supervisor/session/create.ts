@@ -82,6 +82,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
   const backoff = createBackoff(ports.timers, (sessionId) => drive(sessionId))
   const getters = createGetters({
     timers: ports.timers,
+    reach: ports.reach,
     store,
     connect: options.connect,
     frames: () => frames,
@@ -121,6 +122,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
   })
   const drive = createDrive({
     timers: ports.timers,
+    reach: ports.reach,
     journal,
     store,
     runs,

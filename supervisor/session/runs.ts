@@ -78,6 +78,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
     frames: deps.frames,
     emit: deps.emit,
     cgroupOf: launch.cgroupOf,
+    reach: ports.reach,
   }
 
   const writeFailed = (during: string, error: unknown): void => {
@@ -90,7 +91,11 @@ export const createRuns = (deps: RunsDeps): Runs => {
     const { reason, turnId, expected } = state
     try {
       const blame = reason.kind === "not_reattached" ? "surroundings" : run.blame
-      store.transaction(() => recordExit(deps, { identity, reason, blame, turnId, expected }))
+      store.transaction(() => {
+        recordExit(deps, { identity, reason, blame, turnId, expected })
+        ports.reach("exit.before_commit")
+      })
+      ports.reach("exit.after_commit")
     } catch (error) {
       writeFailed("process exit", error)
       // A supervisor that ends leaves the rest to the next one, which finds the row of the process.
@@ -124,11 +129,14 @@ export const createRuns = (deps: RunsDeps): Runs => {
     }
   }
 
-  const recordStamp = ({ sessionId, generation }: ProcessIdentity, stamp: ProcessStamp): void =>
+  const recordStamp = ({ sessionId, generation }: ProcessIdentity, stamp: ProcessStamp): void => {
+    ports.reach("process.before_record")
     store.transaction(() => {
       const row = store.processes.get(sessionId)
       if (row?.generation === generation) store.processes.put({ ...row, ...stamp })
     })
+    ports.reach("process.after_record")
+  }
 
   /** The stop outlives this supervisor; where it cannot be written down, the next one sees only the exit. */
   const stopping = (identity: ProcessIdentity, stop: StoredStop): void => {
@@ -136,7 +144,9 @@ export const createRuns = (deps: RunsDeps): Runs => {
       store.transaction(() => {
         const row = store.processes.get(identity.sessionId)
         if (row?.generation === identity.generation) store.processes.setStop(identity.sessionId, stop)
+        ports.reach("stop.before_commit")
       })
+      ports.reach("stop.after_commit")
     } catch (error) {
       writeFailed("process stop", error)
     }

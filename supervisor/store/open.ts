@@ -135,11 +135,13 @@ const assemble = (database: Database, lock: StateLock, options: StoreOptions): S
 const openLocked = (lock: StateLock, options: StoreOptions): Result<Store> => {
   const file = join(options.directory, storeFileName)
   const database = openDatabase(file, options)
+  options.ports.reach("store.before_migration")
   const migrated = migrate(database, file)
   if (!migrated.ok) {
     database.close()
     return migrated
   }
+  options.ports.reach("store.migrated")
   const created = migrated.value === 0
   options.journal.record({ event: "store_opened", file, version: storeVersion, created })
   return ok(assemble(database, lock, options))
