@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { ComputerId } from "@computerd/protocol/ids"
 import { type Closers, createClosers } from "./closers.ts"
+import type { Reach } from "./crash-points.ts"
 import { createLocalDriver, type LocalDriver } from "./drivers/local/local.ts"
 import type { Environment } from "./environment.ts"
 import { openOperatorServer } from "./http/server.ts"
@@ -42,6 +43,8 @@ export interface ControlPlaneOptions {
   readonly environment: Environment
   readonly journal: Journal
   readonly settings?: Partial<Settings>
+  /** Told of every crash point; a test may let this process die there. */
+  readonly reach?: Reach
 }
 
 export interface ControlPlane
@@ -78,7 +81,7 @@ interface Built {
 }
 
 const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Result<Built>> => {
-  const ports = systemPorts(options.journal)
+  const ports = systemPorts(options.journal, options.reach)
   const prepared = await prepareStateDirectory(options.stateDirectory)
   if (!prepared.ok) return prepared
   const stateDirectory = prepared.value

@@ -129,6 +129,7 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
       if (phase !== at) return
       at.sent = seq
       send({ kind: "frame", seq, ack: at.received, body })
+      ports.reach("command.after_send")
     }
   }
 
@@ -146,6 +147,7 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     // Before the answer, so that an older connection of this Computer has ended when the new one begins.
     deps.attached(connection)
     send(granted)
+    ports.reach("attached.after_send")
     ports.journal.record({ type: "link_opened", computerId, reason: `epoch ${lease.epoch}` })
     push()
   }
@@ -162,6 +164,7 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     ports.soon(() => {
       at.ackDue = false
       if (phase === at) send({ kind: "ack", ack: at.received })
+      ports.reach("acknowledgement.after_send")
     })
   }
 
@@ -194,7 +197,10 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     requests.start(
       requestId,
       (signal) => receiver.admit(computerId, epoch, request, signal),
-      (answer) => send({ kind: "admitted", requestId, answer }),
+      (answer) => {
+        send({ kind: "admitted", requestId, answer })
+        ports.reach("answer.after_send")
+      },
     )
 
   const detach = (epoch: Epoch): void => {

@@ -30,7 +30,7 @@ export interface ReceiverOptions {
 const reconsiderRoom = ({ store, commits }: Parts): void => {
   const resting = store.tables.computers.all().filter((computer) => computer.desired !== "running")
   if (resting.length === 0) return
-  commits.now("reconsider room", (draft, given) => {
+  commits.now("due", (draft, given) => {
     for (const computer of resting) draft.touchComputer(computer.id)
     progress(draft, given)
     return ok(undefined)
@@ -43,6 +43,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
   const opened = openStore(options.path)
   if (!opened.ok) return opened
   const store = opened.value
+  ports.reach("store.migrated")
   store.transaction(store.tables.computers.forgetAttachments)
   ports.journal.record({ type: "store_opened", path: store.path, version: store.version })
 
