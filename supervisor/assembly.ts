@@ -16,6 +16,7 @@ import { createLease, type Lease } from "./link/lease.ts"
 import type { Link } from "./link/link.ts"
 import { createOutbox, type Outbox } from "./link/outbox.ts"
 import { ControlPlaneLink } from "./link/supervise.ts"
+import { webSockets } from "./link/websocket.ts"
 import type { Ports } from "./ports.ts"
 import { readBootId } from "./process/procfs.ts"
 import { createSessions } from "./session/create.ts"
@@ -97,6 +98,7 @@ const makeLink = (
   const link = new ControlPlaneLink({
     ...parts,
     ports,
+    transport: webSockets,
     journal,
     store,
     leases: leaseTable(store.database),

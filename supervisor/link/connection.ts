@@ -18,6 +18,7 @@ import type { LinkDeps } from "./link.ts"
 import type { AttemptOutcome } from "./outcome.ts"
 import { createPump, type Pump } from "./pump.ts"
 import { createRenewal, type Renewal } from "./renewal.ts"
+import type { DialTarget } from "./transport.ts"
 
 /** What exists from `attached` on. */
 interface Tasks {
@@ -27,8 +28,7 @@ interface Tasks {
 
 export interface ConnectionOptions {
   readonly deps: LinkDeps
-  readonly url: string
-  readonly credential: string
+  readonly target: DialTarget
   /** The desired state is taken over and the lease is held. */
   readonly attached: () => void
 }
@@ -42,14 +42,15 @@ export class Connection {
   #attachAskedAtMs = 0
 
   constructor(options: ConnectionOptions) {
-    const { deps, url, credential } = options
+    const { deps, target } = options
     this.#options = options
     this.#deps = deps
     const handlers = {
       attach: () => this.#attachFrame(),
       perform: (effect: DelegatedEffect) => this.#perform(effect),
     }
-    this.#attempt = new Attempt({ url, credential, timers: deps.ports.timers, handlers })
+    const { transport, ports } = deps
+    this.#attempt = new Attempt({ target, transport, timers: ports.timers, handlers })
     this.ended = this.#end()
   }
 
