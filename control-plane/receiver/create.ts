@@ -5,7 +5,7 @@ import type { Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import type { Settings } from "../rules/given.ts"
 import { progress } from "../rules/progress.ts"
-import { openStore } from "../store/open.ts"
+import { openStore, type Store } from "../store/open.ts"
 import { computers, outside, publication } from "./calls.ts"
 import { createCommits, settledTurns } from "./commits.ts"
 import { createDue } from "./due.ts"
@@ -39,10 +39,13 @@ const reconsiderRoom = ({ store, commits }: Parts): void => {
 
 /** Opens the store; a refusal says what is wrong with the file. */
 export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
-  const { ports, settings } = options
   const opened = openStore(options.path)
-  if (!opened.ok) return opened
-  const store = opened.value
+  return opened.ok ? ok(receiverOver(opened.value, options)) : opened
+}
+
+/** Takes the store over; it is closed with the receiver. */
+export const receiverOver = (store: Store, options: Omit<ReceiverOptions, "path">): Receiver => {
+  const { ports, settings } = options
   ports.reach("store.migrated")
   store.transaction(store.tables.computers.forgetAttachments)
   ports.journal.record({ type: "store_opened", path: store.path, version: store.version })
@@ -77,7 +80,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
     store.close()
   }
 
-  return ok({
+  return {
     ...publication(parts),
     ...outside(parts),
     ...computers(parts),
@@ -89,5 +92,5 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
       closing ??= close()
       return closing
     },
-  })
+  }
 }

@@ -138,7 +138,7 @@ const assemble = ({ database, ports, journal, release }: StoreBasis): Store => {
 }
 
 /** Brings an open database to the present version and takes it as the store. */
-export const storeOf = (basis: StoreBasis): Result<Store> => {
+export const storeOver = (basis: StoreBasis): Result<Store> => {
   const { database, file, ports, journal } = basis
   ports.reach("store.before_migration")
   const migrated = migrate(database, file)
@@ -151,7 +151,7 @@ export const storeOf = (basis: StoreBasis): Result<Store> => {
 const openLocked = (lock: StateLock, options: StoreOptions): Result<Store> => {
   const file = join(options.directory, storeFileName)
   const database = openDatabase(file, options)
-  const store = storeOf({ ...options, database, file, release: lock.release })
+  const store = storeOver({ ...options, database, file, release: lock.release })
   if (!store.ok) database.close()
   return store
 }
