@@ -63,13 +63,18 @@ export class Connection {
     this.#tasks?.pump.run()
   }
 
+  /** This process has not run for a while: whether the peer is still there is to be seen. */
+  probe(): void {
+    this.#tasks?.renewal.probe()
+  }
+
   stop(): void {
     this.#attempt.stop()
   }
 
   #attachFrame(): LinkUpFrame {
     const { ports, store, leases, sessions, computerId, bootId, version } = this.#deps
-    this.#attachAskedAtMs = ports.clock.monotonicMs()
+    this.#attachAskedAtMs = ports.clock.elapsedMs()
     return {
       kind: "attach",
       protocol: linkProtocol,

@@ -67,6 +67,8 @@ export interface Link {
   readonly send: (frame: UnfencedFrame) => boolean
   /** Events were committed to the outbox. */
   readonly pump: () => void
+  /** This process has not run for a while: makes sure of the connection, or dials without waiting longer. */
+  readonly verify: () => void
   /** Waits until the outbox is empty, at most so long; tells whether it is. */
   readonly flush: (limitMs: number) => Promise<boolean>
   /** Gives the lease back, closes, and never dials again. */

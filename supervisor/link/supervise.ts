@@ -86,6 +86,11 @@ export class ControlPlaneLink implements Link {
     if (this.#phase.phase === "attached") this.#phase.connection.pump()
   }
 
+  verify(): void {
+    if (this.#phase.phase === "attached") this.#phase.connection.probe()
+    if (this.#phase.phase === "backing_off") this.#phase.wake()
+  }
+
   /** Without a link nothing can be flushed: what is left is durable and goes out after the next start. */
   async flush(limitMs: number): Promise<boolean> {
     const { outbox, ports } = this.#deps
