@@ -11,6 +11,8 @@ import type { Clock } from "./ports.ts"
 type OfSession = { readonly sessionId: SessionId }
 type OfProcess = OfSession & { readonly generation: Generation }
 
+export type CareAspect = "exit_recorder" | "limits" | "environment"
+
 export type StoreJournalEvent =
   | {
       readonly event: "store_opened"
@@ -32,6 +34,9 @@ export type ProcessJournalEvent =
       readonly isolation: "cgroup" | "process_group"
       readonly reason: string
     }
+  /** This machine does not allow something that a supervisor does for its Sessions elsewhere. */
+  | { readonly event: "care_degraded"; readonly aspect: CareAspect; readonly reason: string }
+  | { readonly event: "care_restored"; readonly aspect: CareAspect }
   | (OfProcess & { readonly event: "process_spawned"; readonly pid: number })
   | (OfProcess & { readonly event: "process_ready"; readonly afterMs: number })
   | (OfProcess & { readonly event: "process_stopping"; readonly cause: string })
@@ -169,6 +174,8 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   store_set_aside: "error",
   store_write_failed: "error",
   isolation_chosen: "info",
+  care_degraded: "warn",
+  care_restored: "info",
   process_spawned: "info",
   process_ready: "info",
   process_stopping: "info",

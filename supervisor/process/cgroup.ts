@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
+import type { ExitReason } from "@computerd/protocol/link"
 
 /** How process trees are kept and ended here, and why. */
 export type Isolation =
@@ -98,9 +99,17 @@ export const membersOf = (directory: string): readonly number[] =>
   (contents(join(directory, "cgroup.procs")) ?? "").split("\n").filter(Boolean).map(Number)
 
 /** Kills that the kernel did here for want of memory; 0 where the memory controller is off. */
-export const outOfMemoryKills = (directory: string): number => {
+const outOfMemoryKills = (directory: string): number => {
   const events = contents(join(directory, "memory.events")) ?? ""
   return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0)
+}
+
+/** A process that the kernel killed for want of memory reports the same signal as any other that was killed. */
+export const orOutOfMemory = (reason: ExitReason, directory: string | undefined): ExitReason => {
+  const isKill = reason.kind === "signal" && reason.signal === "SIGKILL"
+  return isKill && directory !== undefined && outOfMemoryKills(directory) > 0
+    ? { kind: "out_of_memory" }
+    : reason
 }
 
 /** Removes an empty group and those that its processes made below it. A populated one stays. */

@@ -3,7 +3,9 @@
  * is hidden from us.
  */
 import { readdirSync, readFileSync } from "node:fs"
+import { release } from "node:os"
 import { isDead, type ProcessStamp, type ProcessStat, parseStat, sameProcess } from "./identity.ts"
+import type { KernelFacts } from "./recordable.ts"
 
 const read = (file: string): string | undefined => {
   try {
@@ -21,6 +23,12 @@ export const readStat = (pid: number): ProcessStat | undefined => {
 export const readEnviron = (pid: number): string | undefined => read(`/proc/${pid}/environ`)
 
 export const readBootId = (): string => (read("/proc/sys/kernel/random/boot_id") ?? "unknown").trim()
+
+export const readKernelFacts = (): KernelFacts => ({
+  release: release(),
+  ptraceScope: read("/proc/sys/kernel/yama/ptrace_scope"),
+  status: read("/proc/self/status") ?? "",
+})
 
 export const stampOf = (pid: number, bootId: string): ProcessStamp | undefined => {
   const stat = readStat(pid)

@@ -8,7 +8,7 @@
 import type { SessionBootstrap } from "@computerd/protocol/channel"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { ExitReason } from "@computerd/protocol/link"
-import { outOfMemoryKills } from "./cgroup.ts"
+import { orOutOfMemory } from "./cgroup.ts"
 import type { ProcessStamp } from "./identity.ts"
 import type { OutputFiles } from "./logs.ts"
 import { stampOf } from "./procfs.ts"
@@ -33,9 +33,7 @@ const exitReason = async (child: Bun.Subprocess, cgroup: string | undefined): Pr
   const code = await child.exited
   const signal = child.signalCode
   if (signal === null) return { kind: "code", code }
-  if (signal === "SIGKILL" && cgroup !== undefined && outOfMemoryKills(cgroup) > 0)
-    return { kind: "out_of_memory" }
-  return { kind: "signal", signal: String(signal) }
+  return orOutOfMemory({ kind: "signal", signal: String(signal) }, cgroup)
 }
 
 const start = (request: SpawnRequest): Bun.Subprocess =>

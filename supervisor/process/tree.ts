@@ -44,7 +44,8 @@ export const membersOfTree = (tree: Tree): readonly number[] =>
     ? membersOf(tree.cgroup)
     : listPids().filter((pid) => belongs(tree, pid))
 
-const signal = (pid: number): void => {
+/** Whether it is there or not. */
+export const killNow = (pid: number): void => {
   try {
     process.kill(pid, "SIGKILL")
   } catch {
@@ -65,8 +66,8 @@ const strike = (tree: Tree): readonly number[] => {
     if (populated === false) return []
   }
   const found = listPids().filter((pid) => belongs(tree, pid))
-  if (tree.root !== undefined && lives(tree.root)) signal(-tree.root.pid)
-  for (const pid of found) signal(pid)
+  if (tree.root !== undefined && lives(tree.root)) killNow(-tree.root.pid)
+  for (const pid of found) killNow(pid)
   return found
 }
 

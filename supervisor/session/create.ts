@@ -12,13 +12,14 @@ import type { Journal } from "../journal.ts"
 import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
-import { statusOfDead } from "../process/watch.ts"
+import type { ExitRecorder } from "../process/recorder.ts"
 import { type Backoff, createBackoff } from "./backoff.ts"
 import { type Commands, createCommands } from "./commands.ts"
 import { createDrive } from "./drive.ts"
 import { createDownFrames, type DownFrames } from "./frames.ts"
 import { createGetters, type Getters } from "./getters.ts"
-import { inheritProcesses, stampOfRow } from "./inherit.ts"
+import { inheritProcesses } from "./inherit.ts"
+import { openRecorder } from "./recorder.ts"
 import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
 import type { ProcessIdentity, Sessions, SessionsDeps } from "./sessions.ts"
@@ -45,6 +46,7 @@ const killReserveMs = 1000
 interface Shell {
   readonly isolation: Isolation
   readonly logs: Logs
+  readonly recorder: ExitRecorder
   readonly supervisor: () => StepFacts["supervisor"]
   /** Of the channel, which is opened last. */
   readonly channel: () => ChannelServer
@@ -107,6 +109,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     ...options,
     isolation: shell.isolation,
     logs,
+    recorder: shell.recorder,
     frames,
     channelUrl: () => shell.channel().url,
     supervisor,
@@ -168,12 +171,12 @@ const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
     keeps: (folder) => store.sessions.all().some((row) => row.sessionId === folder),
   })
 
+interface Taking extends Pick<Parts, "runs" | "getters" | "backoff">, Pick<Shell, "recorder"> {
+  readonly channel: ChannelServer
+}
+
 /** What ran and lives goes on, what waited waits on, and what was asked is answered, once all parts are made. */
-const takeOver = (
-  options: SessionsOptions,
-  { runs, getters, backoff }: Parts,
-  channel: ChannelServer,
-): void => {
+const takeOver = (options: SessionsOptions, { runs, getters, backoff, recorder, channel }: Taking): void => {
   const { ports, journal, store } = options
   const { timers } = ports
   inheritProcesses({
@@ -182,14 +185,12 @@ const takeOver = (
     store,
     runs,
     port: { told: channel.previousPort, bound: channel.port },
-    witness: (row) => {
-      const stamp = stampOfRow(row)
-      return stamp && statusOfDead(stamp)
-    },
+    recorder,
     reattachMs: options.reattachMs ?? reattachDefaultMs,
   })
   const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
-  endStrays({ ports, journal, computerId: options.config.computerId, hasRun })
+  const needsRecorder = (pid: number): boolean => recorder.needs(pid)
+  endStrays({ ports, journal, computerId: options.config.computerId, hasRun, needsRecorder })
     .catch((error: unknown) => noteFailure(journal, "strays", error))
     .finally(runs.open)
   for (const row of store.sessions.all()) if (runs.get(row.sessionId) === undefined) backoff.begin(row)
@@ -204,9 +205,11 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const isolation = options.isolation ?? chooseIsolation(`computerd-${config.computerId}`)
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
   const logs = openLogs(options)
+  const recorder = openRecorder({ ...options, ...ports, computerId: config.computerId })
   const parts = connectParts(options, {
     isolation,
     logs,
+    recorder,
     supervisor: () => (supervisor === "serving" && !options.hasLease() ? "waiting" : supervisor),
     channel: () => channel,
   })
@@ -221,10 +224,11 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const opened = openChannelServer({ ports, journal, store, config, owner })
   if (!opened.ok) {
     logs.close()
+    recorder.close()
     return opened
   }
   const channel = opened.value
-  takeOver(options, parts, channel)
+  takeOver(options, { ...parts, recorder, channel })
 
   return ok({
     apply: (command) => {
@@ -239,7 +243,10 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
     resume: () => {
       for (const { sessionId } of store.sessions.all()) drive(sessionId)
     },
-    started: () => runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
+    started: () => [
+      ...runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
+      ...recorder.started(),
+    ],
     living: () => livingProcesses(runs.all()),
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),
     find: (sessionId) => {
@@ -256,6 +263,7 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       const failed = await stopRuns(ports.timers, runs, deadlineMs)
       await channel.close()
       logs.close()
+      recorder.close()
       if (isolation.kind === "cgroup") removeGroup(isolation.directory)
       return failed
     },

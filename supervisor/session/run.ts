@@ -118,6 +118,10 @@ export class Run {
     return this.#state.kind === "exited" || (origin.kind === "inherited" && origin.isGone === true)
   }
 
+  get stamp(): ProcessStamp | undefined {
+    return this.#stamp
+  }
+
   get pid(): number | undefined {
     return this.isGone ? undefined : this.#stamp?.pid
   }

@@ -16,6 +16,7 @@ import { sessionMarker } from "../process/environment.ts"
 import type { ProcessIdentity, ProcessStamp } from "../process/identity.ts"
 import type { Logs } from "../process/logs.ts"
 import { readBootId } from "../process/procfs.ts"
+import type { ExitRecorder } from "../process/recorder.ts"
 import type { Store } from "../store/open.ts"
 import type { ProcessRow, StoredStop } from "../store/processes.ts"
 import type { SessionRow } from "../store/sessions.ts"
@@ -35,6 +36,7 @@ export interface RunsDeps {
   readonly bundles: Bundles
   readonly isolation: Isolation
   readonly logs: Logs
+  readonly recorder: ExitRecorder
   readonly frames: DownFrames
   readonly channelUrl: () => string
   readonly emit: (event: LinkEvent) => void
@@ -112,6 +114,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
   const forget = (run: Run): void => {
     const { identity } = run
     deps.logs.ended(identity)
+    if (run.stamp !== undefined) deps.recorder.forget(run.stamp)
     starts.done(identity)
     if (runs.get(identity.sessionId) !== run) return
     runs.delete(identity.sessionId)
@@ -182,12 +185,16 @@ export const createRuns = (deps: RunsDeps): Runs => {
       },
       spawn: (bundlePath) =>
         launch.spawn(identity, { channelUrl: deps.channelUrl(), secret, ...identity, bundlePath, agent }),
-      spawned: (stamp) => recordStamp(identity, stamp),
+      spawned: (stamp) => {
+        deps.recorder.keep(stamp)
+        recordStamp(identity, stamp)
+      },
     })
   }
 
   const adopt: Runs["adopt"] = ({ sessionId, turn }, { generation, cgroup }, origin) => {
     const run = add({ sessionId, generation }, cgroup, origin)
+    if (run.stamp !== undefined) deps.recorder.keep(run.stamp)
     deps.logs.adopt(run.identity)
     if (turn?.phase === "sent" && turn.cancel !== undefined) run.limitTurn(turn.data.id, turn.cancel.graceMs)
   }
