@@ -44,6 +44,12 @@ const working = async (scene: Scene) => {
       .catch(() => "")
     return said === "" ? undefined : Number(said)
   })
+  // The process knows before the control plane does.
+  const { sessionId, turnId } = turn
+  await until("the Turn to run", async () => {
+    const { status } = await scene.owner.ask("inspect_turn", { sessionId, turnId })
+    return status === "running" ? true : undefined
+  })
   return {
     turn,
     pid,
