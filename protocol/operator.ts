@@ -23,6 +23,8 @@ export const Status = z.object({
     workspace: z.string(),
     /** How process trees are kept and ended here. */
     isolation: z.enum(["cgroup", "process_group"]),
+    /** Its Session processes stand still for want of a lease; absent while they run. */
+    frozenSince: Timestamp.optional(),
   }),
   link: z.object({
     state: z.enum(["connecting", "attached", "backing_off", "refused"]),

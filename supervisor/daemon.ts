@@ -13,6 +13,7 @@ import type { Journal } from "./journal.ts"
 import { once } from "./later.ts"
 import { type OperatorServer, openOperatorServer } from "./operator/http.ts"
 import { readOwnStatus } from "./operator/status.ts"
+import { watchPauses } from "./pauses.ts"
 import { readBootId } from "./process/procfs.ts"
 import { openStore, type Store } from "./store/open.ts"
 
@@ -90,14 +91,17 @@ const giveUp = async (closers: Closers, error: Failure): Promise<Result<never>> 
 }
 
 export const createDaemon = async (options: DaemonOptions): Promise<Result<Daemon>> => {
-  const { ports, journal, version, pid } = options
+  const { ports, journal, version, pid, timersDead = () => undefined } = options
   const closers = createClosers(ports.timers)
   const { promise: ready, resolve: attached } = Promise.withResolvers<void>()
   const { promise: closed, resolve: settle } = Promise.withResolvers<readonly string[]>()
   const parts = await make(options, closers, attached)
   if (!parts.ok) return giveUp(closers, parts.error)
   journal.record({ event: "daemon_started", version, pid })
-  parts.value.link.start()
+  const { lease, link } = parts.value
+  const stopWatching = watchPauses({ ports, journal, lease, link, timersDead })
+  closers.push({ name: "pauses", limitMs: closeMs, close: quietly(stopWatching) })
+  link.start()
   const stop = once(async (cause: string) => {
     journal.record({ event: "daemon_stopping", cause })
     const failed = await closers.run()

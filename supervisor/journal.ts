@@ -37,6 +37,9 @@ export type ProcessJournalEvent =
   /** This machine does not allow something that a supervisor does for its Sessions elsewhere. */
   | { readonly event: "care_degraded"; readonly aspect: CareAspect; readonly reason: string }
   | { readonly event: "care_restored"; readonly aspect: CareAspect }
+  /** For want of a lease: every process of a Session. */
+  | { readonly event: "sessions_frozen"; readonly processes: number; readonly tookMs: number }
+  | { readonly event: "sessions_thawed"; readonly processes: number; readonly sinceMs: number }
   | (OfProcess & { readonly event: "process_spawned"; readonly pid: number })
   | (OfProcess & { readonly event: "process_ready"; readonly afterMs: number })
   | (OfProcess & { readonly event: "process_stopping"; readonly cause: string })
@@ -150,6 +153,10 @@ export type DaemonJournalEvent =
   | { readonly event: "daemon_stopped"; readonly failed: readonly string[] }
   /** Durable, and sent after the next start. */
   | { readonly event: "events_kept"; readonly count: number }
+  /** This process, or its machine, did not run for so long. */
+  | { readonly event: "resumed_after_pause"; readonly gapMs: number }
+  /** Timers stopped with a suspension: a new process is needed. */
+  | { readonly event: "timers_dead" }
   | { readonly event: "sessions_ending"; readonly cause: string }
   | { readonly event: "sessions_ended"; readonly failed: readonly string[] }
   | { readonly event: "operator_listening"; readonly socket: string }
@@ -176,6 +183,8 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   isolation_chosen: "info",
   care_degraded: "warn",
   care_restored: "info",
+  sessions_frozen: "warn",
+  sessions_thawed: "info",
   process_spawned: "info",
   process_ready: "info",
   process_stopping: "info",
@@ -216,6 +225,8 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   daemon_stopping: "info",
   daemon_stopped: "info",
   events_kept: "info",
+  resumed_after_pause: "warn",
+  timers_dead: "error",
   sessions_ending: "warn",
   sessions_ended: "info",
   operator_listening: "info",

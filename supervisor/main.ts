@@ -5,11 +5,10 @@
 import { type Failure, failure } from "@computerd/protocol/errors"
 import type { Environment } from "./config/environment.ts"
 import { resolveConfiguration } from "./config/resolve.ts"
-import type { Reach } from "./crash-points.ts"
 import { createDaemon } from "./daemon.ts"
 import { createJournal, type Journal, pinoSink } from "./journal.ts"
 import manifest from "./package.json" with { type: "json" }
-import { systemPorts } from "./ports.ts"
+import { type Ports, systemPorts } from "./ports.ts"
 import { becomeSubreaper } from "./process/kernel.ts"
 import { startReaper } from "./process/reaper.ts"
 
@@ -20,7 +19,8 @@ const exitTemporary = 75
 const exitFailure = 1
 const standardError = 2
 
-type End = { readonly cause: string; readonly code: number }
+/** `abandon`: nothing can be ended in order any more; the next supervisor takes over what runs. */
+type End = { readonly cause: string; readonly code: number; readonly how: "in_order" | "abandon" }
 
 const exitCodeOf = ({ code }: Failure): number => {
   if (code === "invalid_arguments") return exitUsage
@@ -36,11 +36,11 @@ const report = (error: Failure): number => {
 /** The first reason to end, from outside or from a fault of our own. */
 const watchForEnd = (journal: () => Journal | undefined) => {
   const { promise: ended, resolve } = Promise.withResolvers<End>()
-  const onSignal = (signal: NodeJS.Signals): void => resolve({ cause: signal, code: 0 })
+  const onSignal = (signal: NodeJS.Signals): void => resolve({ cause: signal, code: 0, how: "in_order" })
   const onFault = (error: unknown): void => {
     const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
     journal()?.record({ event: "unhandled_fault", message })
-    resolve({ cause: "unhandled fault", code: exitFailure })
+    resolve({ cause: "unhandled fault", code: exitFailure, how: "in_order" })
   }
   const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const
   for (const signal of signals) process.on(signal, onSignal)
@@ -59,18 +59,18 @@ const watchForEnd = (journal: () => Journal | undefined) => {
 
 /** Standard input belongs to whoever started this process; when it ends, that one is gone. */
 const watchLifeline = (end: (reason: End) => void): void => {
-  const gone = (): void => end({ cause: "lifeline", code: 0 })
+  const gone = (): void => end({ cause: "lifeline", code: 0, how: "in_order" })
   process.stdin.on("end", gone)
   process.stdin.on("close", gone)
   process.stdin.on("error", gone)
   process.stdin.resume()
 }
 
-/** Runs a supervisor until it is told to stop; answers with the exit code. */
+/** Runs a supervisor until it is told to stop; answers with the exit code. A test may give it other ports. */
 export const runSupervisor = async (
   argv: readonly string[],
   environment: Environment,
-  reach?: Reach,
+  ports: Ports = systemPorts(environment),
 ): Promise<number> => {
   let journal: Journal | undefined
   const { ended, end, release } = watchForEnd(() => journal)
@@ -78,17 +78,20 @@ export const runSupervisor = async (
     const config = await resolveConfiguration({ argv, environment })
     if (!config.ok) return report(config.error)
     if (config.value.lifeline) watchLifeline(end)
-    const ports = systemPorts(environment, reach)
     journal = createJournal(ports.clock, [pinoSink({ level: config.value.logLevel, fd: standardError })])
     // Relative paths of the command line are resolved by now; nothing of a folder we happen to be in matters.
     process.chdir("/")
     const { version } = manifest
-    const daemon = await createDaemon({ config: config.value, ports, journal, version, pid: process.pid })
+    const timersDead = (): void => end({ cause: "timers are dead", code: exitFailure, how: "abandon" })
+    const daemon = await createDaemon({
+      ...{ config: config.value, ports, journal, version, pid: process.pid, timersDead },
+    })
     if (!daemon.ok) return report(daemon.error)
     becomeSubreaper()
     const { started } = daemon.value
     const reaper = startReaper({ timers: ports.timers, isOwn: (pid) => started().includes(pid) })
-    const { cause, code } = await ended
+    const { cause, code, how } = await ended
+    if (how === "abandon") return code
     const failed = await daemon.value.stop(cause)
     reaper.close()
     return failed.length === 0 ? code : Math.max(code, exitFailure)

@@ -11,12 +11,21 @@ import type { Journal } from "../journal.ts"
 import type { UnfencedFrame } from "../link/dial.ts"
 import type { LinkRequests } from "../link/link.ts"
 import type { Ports } from "../ports.ts"
-import { idempotencyKeyOf, kindOf, notSent, outcomeUnknown, patienceMs, unanswered } from "./call.ts"
+import {
+  idempotencyKeyOf,
+  isTimeout,
+  kindOf,
+  notSent,
+  outcomeUnknown,
+  patienceMs,
+  unanswered,
+} from "./call.ts"
 import { type Call, Calls, callsMax } from "./calls.ts"
 import type { AdmissionJournal } from "./journal.ts"
 import { createReconciliation, type Reconciliation } from "./settle.ts"
 
 export interface AdmissionsDeps {
+  /** Its time is that of Session processes, who wait. */
   readonly ports: Ports
   readonly journal: Journal
   readonly entries: AdmissionJournal
@@ -75,6 +84,7 @@ export class Admissions implements LinkRequests {
     const call = this.#calls.get(requestId)
     if (call === undefined) return
     if (call.kind === "mutation") this.#settle(requestId, answer)
+    if (call.kind === "wait" && isTimeout(answer) && this.#calls.dispatchRest(call)) return
     this.#calls.finish(call, answer)
   }
 

@@ -20,6 +20,7 @@ import type { Journal } from "../journal.ts"
 import type { Lease } from "../link/lease.ts"
 import type { Ports } from "../ports.ts"
 import type { AskedPolicy, ProcessIdentity, Sessions } from "../session/sessions.ts"
+import type { SessionTime } from "../session/time.ts"
 import type { Store } from "../store/open.ts"
 import { type DescriptorRow, type ScopesTable, scopesTable } from "../store/scopes.ts"
 import { processAuthority } from "./authority.ts"
@@ -30,6 +31,7 @@ import { processKeyBytes } from "./token.ts"
 
 export interface DescriptorsDeps {
   readonly ports: Ports
+  readonly time: SessionTime
   readonly journal: Journal
   readonly store: Store
   readonly range: PortRange

@@ -37,6 +37,8 @@ export interface Lease {
 export interface LeaseDeps {
   readonly clock: Pick<Clock, "elapsedMs">
   readonly timers: Timers
+  /** Of those who wait for a lease, who may be frozen meanwhile. */
+  readonly waits?: Timers
   readonly changed: (state: LeaseState) => void
   /** Of an earlier supervisor (L3). */
   readonly inherited?: Term | undefined
@@ -50,7 +52,14 @@ type Phase =
   | { readonly phase: "lapsed"; readonly epoch: Epoch }
   | { readonly phase: "ended" }
 
-export const createLease = ({ clock, timers, changed, inherited, remember }: LeaseDeps): Lease => {
+export const createLease = ({
+  clock,
+  timers,
+  waits = timers,
+  changed,
+  inherited,
+  remember,
+}: LeaseDeps): Lease => {
   let phase: Phase = { phase: "none" }
   let told: LeaseState["state"] = "none"
   const waiting = new Set<(held: boolean) => void>()
@@ -125,7 +134,7 @@ export const createLease = ({ clock, timers, changed, inherited, remember }: Lea
           waiting.delete(settle)
           resolve(held)
         }
-        const cancel = timers.after(limitMs, () => settle(false))
+        const cancel = waits.after(limitMs, () => settle(false))
         waiting.add(settle)
       })
     },

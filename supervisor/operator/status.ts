@@ -19,7 +19,7 @@ export interface StatusDeps {
   readonly link: Pick<Link, "status">
   readonly lease: Pick<Lease, "state">
   readonly outbox: Pick<Outbox, "unacknowledged">
-  readonly sessions: Pick<Sessions, "view">
+  readonly sessions: Pick<Sessions, "view" | "frozenSinceMs">
   readonly descriptors: Pick<Descriptors, "view">
 }
 
@@ -58,6 +58,7 @@ const leaseStatus = (lease: StatusDeps["lease"]): Status["lease"] => {
 
 export const readOwnStatus = (deps: StatusDeps): Status => {
   const link = deps.link.status()
+  const frozenMs = deps.sessions.frozenSinceMs()
   return {
     version: deps.version,
     pid: deps.pid,
@@ -68,6 +69,7 @@ export const readOwnStatus = (deps: StatusDeps): Status => {
       stateDirectory: deps.config.stateDirectory,
       workspace: deps.config.workspace,
       isolation: deps.isolation(),
+      ...(frozenMs === undefined ? {} : { frozenSince: timestamp(frozenMs) }),
     },
     link: {
       state: link.state,

@@ -23,7 +23,7 @@ const firstLookMs = 2
 const slowestLookMs = 50
 
 /** The kernel keeps the root's pid from reuse while its group has members; a reused one leads a group of strangers. */
-const groupIsOurs = (root: ProcessStamp): boolean => {
+export const leadsOwnGroup = (root: ProcessStamp): boolean => {
   if (root.bootId !== readBootId()) return false
   const leader = readStat(root.pid)
   return leader === undefined || leader.startTime === root.startTime
@@ -35,7 +35,7 @@ const belongs = (tree: Tree, pid: number): boolean => {
   if (stat === undefined || isDead(stat)) return false
   const { root } = tree
   const inGroup = root !== undefined && (stat.group === root.pid || stat.session === root.pid)
-  if (inGroup && groupIsOurs(root)) return true
+  if (inGroup && leadsOwnGroup(root)) return true
   return hasMarker(readEnviron(pid) ?? "", tree.marker)
 }
 

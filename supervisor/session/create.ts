@@ -9,6 +9,7 @@ import type { SessionId } from "@computerd/protocol/ids"
 import { stopGraceMs } from "@computerd/protocol/limits"
 import { type ChannelServer, openChannelServer } from "../channel/server.ts"
 import type { Journal } from "../journal.ts"
+import { once } from "../later.ts"
 import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
@@ -17,6 +18,7 @@ import { type Backoff, createBackoff } from "./backoff.ts"
 import { type Commands, createCommands } from "./commands.ts"
 import { createDrive } from "./drive.ts"
 import { createDownFrames, type DownFrames } from "./frames.ts"
+import { createFreezer, type Freezer } from "./freezer.ts"
 import { createGetters, type Getters } from "./getters.ts"
 import { inheritProcesses } from "./inherit.ts"
 import { openRecorder } from "./recorder.ts"
@@ -46,6 +48,7 @@ const killReserveMs = 1000
 interface Shell {
   readonly isolation: Isolation
   readonly logs: Logs
+  readonly freezer: Freezer
   readonly recorder: ExitRecorder
   readonly supervisor: () => StepFacts["supervisor"]
   /** Of the channel, which is opened last. */
@@ -109,6 +112,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     ...options,
     isolation: shell.isolation,
     logs,
+    freezer: shell.freezer,
     recorder: shell.recorder,
     frames,
     channelUrl: () => shell.channel().url,
@@ -188,15 +192,31 @@ const takeOver = (options: SessionsOptions, { runs, getters, backoff, recorder, 
     recorder,
     reattachMs: options.reattachMs ?? reattachDefaultMs,
   })
-  const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
-  const needsRecorder = (pid: number): boolean => recorder.needs(pid)
-  endStrays({ ports, journal, computerId: options.config.computerId, hasRun, needsRecorder })
-    .catch((error: unknown) => noteFailure(journal, "strays", error))
-    .finally(runs.open)
   for (const row of store.sessions.all()) if (runs.get(row.sessionId) === undefined) backoff.begin(row)
   timers.after(0, () => {
     for (const { identity, isGone } of runs.all()) if (!isGone) getters.resume(identity)
   })
+}
+
+/**
+ * Ends what no record of this store speaks of, then lets processes start. Under a lease only: another supervisor of this
+ * Computer may hold it, and the processes be its.
+ */
+const endUnknown = (
+  options: SessionsOptions,
+  { runs, recorder }: Pick<Taking, "runs" | "recorder">,
+): Promise<void> => {
+  const { ports, journal } = options
+  const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
+  return endStrays({
+    ports,
+    journal,
+    computerId: options.config.computerId,
+    hasRun,
+    needsRecorder: (pid) => recorder.needs(pid),
+  })
+    .catch((error: unknown) => noteFailure(journal, "strays", error))
+    .finally(runs.open)
 }
 
 export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
@@ -206,9 +226,14 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
   const logs = openLogs(options)
   const recorder = openRecorder({ ...options, ...ports, computerId: config.computerId })
-  const parts = connectParts(options, {
+  const freezer = createFreezer({
+    ...{ ports, journal, meta: store.meta, time: options.time },
+    trees: () => parts.runs.all().map(({ tree }) => tree),
+  })
+  const parts: Parts = connectParts(options, {
     isolation,
     logs,
+    freezer,
     recorder,
     supervisor: () => (supervisor === "serving" && !options.hasLease() ? "waiting" : supervisor),
     channel: () => channel,
@@ -229,6 +254,9 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   }
   const channel = opened.value
   takeOver(options, { ...parts, recorder, channel })
+  freezer.hold()
+  const endUnknownOnce = once(() => endUnknown(options, { runs, recorder }))
+  if (options.hasLease()) void endUnknownOnce()
 
   return ok({
     apply: (command) => {
@@ -241,12 +269,16 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       for (const { sessionId } of store.sessions.all()) store.afterCommit(() => drive(sessionId))
     },
     resume: () => {
+      freezer.thaw()
+      void endUnknownOnce()
       for (const { sessionId } of store.sessions.all()) drive(sessionId)
     },
     started: () => [
       ...runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
       ...recorder.started(),
     ],
+    freeze: freezer.freeze,
+    frozenSinceMs: freezer.sinceMs,
     living: () => livingProcesses(runs.all()),
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),
     find: (sessionId) => {
@@ -261,6 +293,7 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       supervisor = "ending"
       parts.backoff.close()
       const failed = await stopRuns(ports.timers, runs, deadlineMs)
+      freezer.close()
       await channel.close()
       logs.close()
       recorder.close()

@@ -22,11 +22,13 @@ import type { ProcessRow, StoredStop } from "../store/processes.ts"
 import type { SessionRow } from "../store/sessions.ts"
 import { recordExit } from "./exit.ts"
 import type { DownFrames } from "./frames.ts"
+import type { Freezer } from "./freezer.ts"
 import { beginGeneration } from "./generation.ts"
 import { createLaunch } from "./launch.ts"
 import { type ExitedState, type Origin, Run } from "./run.ts"
 import { createStarts } from "./starts.ts"
 import type { StepFacts } from "./step.ts"
+import type { SessionTime } from "./time.ts"
 
 export interface RunsDeps {
   readonly ports: Ports
@@ -41,6 +43,8 @@ export interface RunsDeps {
   readonly channelUrl: () => string
   readonly emit: (event: LinkEvent) => void
   readonly startTimeoutMs?: number
+  readonly time: Pick<SessionTime, "timers">
+  readonly freezer: Pick<Freezer, "sinceMs" | "thawed">
   readonly supervisor: () => StepFacts["supervisor"]
   /** There are new frames for the process. */
   readonly flush: (sessionId: SessionId) => void
@@ -165,6 +169,8 @@ export const createRuns = (deps: RunsDeps): Runs => {
       cgroup,
       startTimeoutMs: deps.startTimeoutMs ?? sessionStartTimeoutMs,
       origin,
+      limits: deps.time.timers,
+      isFrozen: () => deps.freezer.sinceMs() !== undefined,
       askToEnd: (graceMs) => askToEnd(identity, graceMs),
       stopping: (cause, graceMs) => stopping(identity, { cause, graceMs }),
       exited: (state) => record(run, state),
@@ -181,7 +187,9 @@ export const createRuns = (deps: RunsDeps): Runs => {
       kind: "started",
       bundle: async () => {
         await starts.take(identity)
-        return await deps.bundles.path(bundle)
+        const path = await deps.bundles.path(bundle)
+        await deps.freezer.thawed()
+        return path
       },
       spawn: (bundlePath) =>
         launch.spawn(identity, { channelUrl: deps.channelUrl(), secret, ...identity, bundlePath, agent }),

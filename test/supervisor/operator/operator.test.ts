@@ -173,6 +173,15 @@ test("a folder that cannot be written gives an error that names the socket", () 
   expect(opened.ok ? "" : opened.error.message).toContain(join(directory, "missing", operatorSocketName))
 })
 
+test("a status tells that everything is frozen, and since when", () => {
+  const frozenSince = new Date(nowMs - 75_000).toISOString()
+  const text = renderStatus({ ...status, computer: { ...status.computer, frozenSince } }, nowMs)
+  expect(text.split("\n")).toContain(
+    "Frozen          every Session process, for 1m 15s: without a lease nothing runs",
+  )
+  expect(renderStatus(status, nowMs)).not.toContain("Frozen")
+})
+
 test("a status is readable: what is wrong, for how long, and one line a Session", () => {
   const text = renderStatus(status, nowMs)
   const lines = text.split("\n")
