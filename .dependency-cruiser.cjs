@@ -18,7 +18,7 @@ const pure = [
   "^runtime-mcp/policy/",
   "^control-plane/rules/",
   "^control-plane/drivers/local/restarts\\.ts$",
-  "^supervisor/process/(machine|loss|identity|reattach)\\.ts$",
+  "^supervisor/process/(machine|loss|identity|limits|reattach|recordable)\\.ts$",
   "^supervisor/channel/machine\\.ts$",
   "^supervisor/descriptor/(token|scopes)\\.ts$",
   "^supervisor/link/(attempt|backoff|outcome)\\.ts$",

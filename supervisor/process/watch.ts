@@ -6,9 +6,9 @@
  */
 import type { ExitReason } from "@computerd/protocol/link"
 import type { Cancel, Timers } from "../ports.ts"
-import { orOutOfMemory } from "./cgroup.ts"
 import { isDead, type ProcessStamp } from "./identity.ts"
 import { closeDescriptor } from "./libc.ts"
+import { watchMemory } from "./memory.ts"
 import { decodeStatus, exitOf, openLiving, type Pidfd } from "./pidfd.ts"
 import { lives, readStat } from "./procfs.ts"
 
@@ -60,6 +60,7 @@ const statusOf = async (options: WatchOptions, pidfd: Pidfd | undefined): Promis
 export const watchProcess = (options: WatchOptions): Watch => {
   const { timers, stamp, cgroup, everyMs } = options
   const pidfd = openLiving(stamp)
+  const memory = watchMemory(timers, cgroup)
   const { promise: gone, resolve } = Promise.withResolvers<void>()
   const cancels = new Set<Cancel>()
   const look = (): void => {
@@ -81,7 +82,7 @@ export const watchProcess = (options: WatchOptions): Watch => {
     for (const cancel of cancels) cancel()
     const reason = await statusOf(options, pidfd)
     if (pidfd !== undefined) closeDescriptor(pidfd)
-    return orOutOfMemory(reason, cgroup)
+    return memory.explain(reason)
   }
 
   return {

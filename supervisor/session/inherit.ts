@@ -6,10 +6,10 @@
 import type { ExitReason } from "@computerd/protocol/link"
 import type { Journal } from "../journal.ts"
 import type { Timers } from "../ports.ts"
-import { orOutOfMemory } from "../process/cgroup.ts"
 import type { ProcessStamp } from "../process/identity.ts"
 import type { ProcessState, StopCause } from "../process/machine.ts"
 import { asStopCause } from "../process/machine.ts"
+import { explainUnwatched } from "../process/memory.ts"
 import { lives, readBootId } from "../process/procfs.ts"
 import { type Inheritance, inheritance } from "../process/reattach.ts"
 import type { ExitRecorder } from "../process/recorder.ts"
@@ -49,7 +49,7 @@ const stateOf = (row: ProcessRow, session: SessionRow, cause: StopCause | undefi
 const seenOf = ({ recorder }: InheritDeps, row: ProcessRow): ExitReason | undefined => {
   const stamp = stampOfRow(row)
   const seen = stamp && (recorder.exitOf(stamp) ?? statusOfDead(stamp))
-  return seen && orOutOfMemory(seen, row.cgroup)
+  return seen && explainUnwatched(seen, row.cgroup)
 }
 
 const conditionOf = (stamp: ProcessStamp | undefined): "lives" | "gone" | "unknown" => {

@@ -55,6 +55,7 @@ const start = (script: string, cgroup?: string): Started => {
   })
   const identity = { sessionId: bootstrap.sessionId, generation: bootstrap.generation }
   const child = spawnProcess({
+    timers: ports.timers,
     command: ["/bin/sh", "-c", script],
     workingDirectory: directory,
     environment: { PATH, HELMR_SESSION_ID: bootstrap.sessionId },
@@ -109,6 +110,7 @@ test("a child leads a session and a group of its own", async () => {
 test("a command that does not exist is an answer that names it", () => {
   const identity = { sessionId: ports.newId("ses"), generation: 1 as never }
   const result = spawnProcess({
+    timers: ports.timers,
     command: ["/no/such/program"],
     workingDirectory: directory,
     environment: {},
