@@ -6,12 +6,11 @@
  * DM3 when the control plane wants nothing more of this supervisor, every Session process ends and the status says why
  */
 import { type Failure, ok, type Result } from "@computerd/protocol/errors"
-import type { Status } from "@computerd/protocol/operator"
 import { assemble, closeMs, type DaemonOptions, type Parts } from "./assembly.ts"
 import { type Closers, createClosers, quietly } from "./closers.ts"
-import type { Journal } from "./journal.ts"
 import { once } from "./later.ts"
 import { type OperatorServer, openOperatorServer } from "./operator/http.ts"
+import { watchMachine } from "./operator/machine.ts"
 import { readOwnStatus } from "./operator/status.ts"
 import { watchPauses } from "./pauses.ts"
 import { readBootId } from "./process/procfs.ts"
@@ -25,15 +24,6 @@ export interface Daemon {
   readonly closed: Promise<readonly string[]>
   /** Processes that the runtime has started here and collects itself. */
   readonly started: () => readonly number[]
-}
-
-/** What the journal tells of the isolation that was chosen; the fallback until it does. */
-const watchIsolation = (journal: Journal): (() => Status["computer"]["isolation"]) => {
-  let isolation: Status["computer"]["isolation"] = "process_group"
-  journal.subscribe((entry) => {
-    if (entry.event === "isolation_chosen") isolation = entry.isolation
-  })
-  return () => isolation
 }
 
 /** DM1 */
@@ -52,7 +42,7 @@ const serveOperators = (
   const { config, ports, journal, version, pid } = options
   const facts = {
     ...{ config, version, pid, bootId: readBootId(), startedAtMs: ports.clock.wallMs() },
-    isolation: watchIsolation(journal),
+    machine: watchMachine(journal),
   }
   const server = openOperatorServer({
     stateDirectory: config.stateDirectory,

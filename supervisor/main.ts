@@ -5,6 +5,7 @@
 import { type Failure, failure } from "@computerd/protocol/errors"
 import type { Environment } from "./config/environment.ts"
 import { resolveConfiguration } from "./config/resolve.ts"
+import { taintOf } from "./config/taint.ts"
 import { createDaemon } from "./daemon.ts"
 import { createJournal, type Journal, pinoSink } from "./journal.ts"
 import manifest from "./package.json" with { type: "json" }
@@ -66,6 +67,13 @@ const watchLifeline = (end: (reason: End) => void): void => {
   process.stdin.resume()
 }
 
+const noteTaint = (journal: Journal, environment: Environment): void => {
+  const names = taintOf(environment)
+  if (names.length === 0) return
+  const reason = `it was started with ${names.join(", ")}, by which others may run code in it; start it without`
+  journal.record({ event: "care_degraded", aspect: "environment", reason })
+}
+
 /** Runs a supervisor until it is told to stop; answers with the exit code. A test may give it other ports. */
 export const runSupervisor = async (
   argv: readonly string[],
@@ -87,6 +95,7 @@ export const runSupervisor = async (
       ...{ config: config.value, ports, journal, version, pid: process.pid, timersDead },
     })
     if (!daemon.ok) return report(daemon.error)
+    noteTaint(journal, environment)
     becomeSubreaper()
     const { started } = daemon.value
     const reaper = startReaper({ timers: ports.timers, isOwn: (pid) => started().includes(pid) })

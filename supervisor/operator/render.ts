@@ -85,6 +85,7 @@ export const renderStatus = (status: Status, nowMs: number): string => {
     ["State", computer.stateDirectory],
     ["Workspace", computer.workspace],
     ["Isolation", computer.isolation.replace("_", " ")],
+    ...(computer.degraded ?? []).map((reason) => ["Degraded", reason]),
     ["Control plane", link.url],
     ["Link", linkText(link, nowMs)],
     ["Lease", leaseText(lease)],

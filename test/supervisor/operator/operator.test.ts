@@ -24,6 +24,7 @@ const status: Status = {
     stateDirectory: "/state",
     workspace: "/workspace",
     isolation: "process_group",
+    degraded: ["the limits of Sessions are not in force: no control group"],
   },
   link: {
     state: "backing_off",
@@ -189,6 +190,7 @@ test("a status is readable: what is wrong, for how long, and one line a Session"
   expect(lines).toContain("Link            backing off for 30s, 3 failed attempts (no connection)")
   expect(lines).toContain("Lease           held, epoch 5, 42s left")
   expect(lines).toContain("Unacknowledged  7 events")
+  expect(lines).toContain("Degraded        the limits of Sessions are not in force: no control group")
   const row = lines.find((line) => line.startsWith(sessionId)) ?? ""
   for (const cell of [
     "auditor",
