@@ -72,8 +72,9 @@ const runIn = async (world: World, options: RunOptions): Promise<RunResult> => {
   await world.publish()
   const sessions = await Promise.all(Array.from({ length: bosses }, () => operator.start(newKey())))
   const deps = { book: world.book, random: random.next, giveUp: giveUp.signal }
-  const working = sessions.map(async (session) => {
-    const computer = await computerOf(world, session)
+  const computers = await Promise.all(sessions.map((session) => computerOf(world, session)))
+  const working = sessions.map(async (session, index) => {
+    const computer = computers[index] ?? ""
     const works = Array.from({ length: callersPerBoss }, (_, place) =>
       createBoss({
         caller: createCaller(session, deps),

@@ -3,11 +3,13 @@
  *
  * --minutes N [--seed S]   schedules of mixed faults, one world after the other; each prints its seed, which replays it
  * --kills N [--seed S]     N kill -9 of supervisors under load
+ * --points [--reach N]     dies at every crash point, at the first (or Nth) reach
  * --keep FILE              the history of the last run that broke a rule
  */
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
 import { scheduled, supervisorKills } from "./harms.ts"
+import { faultsOf, pointsOf, type Side, walk } from "./points.ts"
 import { type RunResult, runWorld } from "./run-world.ts"
 import { tableOf, violationsOf } from "./table.ts"
 
@@ -17,6 +19,8 @@ const { values } = parseArgs({
     seconds: { type: "string" },
     seed: { type: "string" },
     kills: { type: "string" },
+    points: { type: "boolean" },
+    reach: { type: "string" },
     keep: { type: "string" },
   },
 })
@@ -45,7 +49,20 @@ const run = async (seed: number, options: Parameters<typeof runWorld>[0]["harm"]
   results.push(result)
 }
 
-if (values.kills !== undefined)
+const walkBoth = async (): Promise<never> => {
+  const sides: readonly Side[] = ["supervisor", "control-plane"]
+  const reach = Number(values.reach ?? 1)
+  const walks = await Promise.all(sides.map((side) => walk({ side, points: pointsOf(side), reach })))
+  console.log("| crash point | |\n| --- | --- |")
+  for (const [place, { points }] of walks.entries())
+    for (const { point, outcome } of points) console.log(`| ${sides[place]}: ${point} | ${outcome} |`)
+  const found = walks.flatMap(faultsOf)
+  console.log(found.length === 0 ? "every point survived; the checker found nothing" : found.join("\n"))
+  process.exit(found.length === 0 ? 0 : 1)
+}
+
+if (values.points === true) await walkBoth()
+else if (values.kills !== undefined)
   await run(firstSeed, supervisorKills(firstSeed, Number(values.kills)), bosses.kills)
 else
   for (let doneMs = 0, seed = firstSeed; doneMs < lengthMs; doneMs += worldMaxMs, seed += 1)

@@ -10,8 +10,8 @@ import type { Fault, FaultKind } from "./schedule.ts"
 export interface Faults {
   /** Answers with what it hit; nothing when there was nothing to hit. */
   readonly perform: (fault: Fault) => Promise<string | undefined>
-  /** Kills the supervisor of some Computer, if one may die. */
-  readonly killSupervisor: (target: number) => Promise<string | undefined>
+  /** Kills a supervisor that has attached, if one may die. */
+  readonly killAttached: (target: number) => Promise<string | undefined>
   /** How often each was done. */
   readonly counts: () => Readonly<Record<string, number>>
   /** Undoes everything that has not passed yet. */
@@ -65,10 +65,13 @@ export const createFaults = (world: World): Faults => {
     undoing.set(promise, finish)
   }
 
-  const supervisor = async (target: number): Promise<readonly [string, number] | undefined> => {
+  const supervisor = async (
+    target: number,
+    isEligible: (computer: string) => boolean = () => true,
+  ): Promise<readonly [string, number] | undefined> => {
     const found = [...(await supervisorsOf(world.directory))].toSorted(([a], [b]) => (a < b ? -1 : 1))
     return chosen(
-      found.filter(([computer]) => deaths.mayDie(computer)),
+      found.filter(([computer]) => deaths.mayDie(computer) && isEligible(computer)),
       target,
     )
   }
@@ -84,8 +87,7 @@ export const createFaults = (world: World): Faults => {
     )
   }
 
-  const killSupervisor = async (target: number): Promise<string | undefined> => {
-    const found = await supervisor(target)
+  const kill = (found: readonly [string, number] | undefined): string | undefined => {
     if (found === undefined || !signal(found[1], "SIGKILL")) return undefined
     deaths.died(found[0])
     return note("kill supervisor", found[0])
@@ -109,7 +111,7 @@ export const createFaults = (world: World): Faults => {
   const perform: Faults["perform"] = async ({ kind, lastsMs, target }) => {
     switch (kind) {
       case "kill supervisor":
-        return killSupervisor(target)
+        return kill(await supervisor(target))
       case "kill Session process": {
         const found = sessionProcess(target)
         return found && onProcess(kind, found[0], signal(found[1], "SIGKILL"))
@@ -153,7 +155,10 @@ export const createFaults = (world: World): Faults => {
 
   return {
     perform,
-    killSupervisor,
+    killAttached: async (target) => {
+      const attached = world.link.attached()
+      return kill(await supervisor(target, (computer) => attached.has(computer)))
+    },
     counts: () => counts,
     heal: async () => {
       for (const finish of [...undoing.values()]) finish()

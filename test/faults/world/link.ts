@@ -24,6 +24,8 @@ export interface Link {
   readonly cutLate: (laterMs: number) => void
   /** The next answer to a mutating call is lost with its connection. */
   readonly loseAnswer: () => void
+  /** Computers whose supervisor is attached. */
+  readonly attached: () => ReadonlySet<string>
   /** What was done to frames and connections so far. */
   readonly counts: () => Readonly<Record<string, number>>
   readonly close: () => Promise<void>
@@ -112,6 +114,7 @@ export interface LinkOptions {
 export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
   const pairs = new Set<Pair>()
   const counts: Record<string, number> = {}
+  const attached = new Map<string, Pair>()
   let weather = calm
   let answersToLose = 0
 
@@ -124,6 +127,7 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
     const upstream = new WebSocket(`${controlPlane().replace("http", "ws")}${linkPath}`, { headers } as never)
     const opened = new Promise<void>((resolve) => upstream.addEventListener("open", () => resolve()))
     const kept: string[] = []
+    let computer = ""
     let state: "open" | "half" | "closed" = "open"
     const lane = { weather: () => weather, random, count }
     const toPlane = new Lane({
@@ -141,6 +145,7 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
       if (state === "closed") return
       state = "closed"
       pairs.delete(pair)
+      if (attached.get(computer) === pair) attached.delete(computer)
       upstream.close()
       socket.terminate()
     }
@@ -152,6 +157,7 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
     }
     upstream.addEventListener("message", ({ data }) => {
       const text = String(data)
+      if (kindOf(text) === "attached") attached.set(computer, pair)
       if (lose(text)) end()
       else toSupervisor.take(text)
     })
@@ -160,7 +166,10 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
       end()
     })
     const pair: Pair = {
-      up: (text) => void opened.then(() => toPlane.take(text)),
+      up: (text) => {
+        if (kindOf(text) === "attach") computer = /"computerId":"([^"]+)"/.exec(text)?.[1] ?? ""
+        void opened.then(() => toPlane.take(text))
+      },
       cut: () => {
         count("connections cut")
         end()
@@ -227,6 +236,7 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
     loseAnswer: () => {
       answersToLose += 1
     },
+    attached: () => new Set(attached.keys()),
     counts: () => counts,
     close: async () => {
       for (const pair of [...pairs]) pair.cut()
