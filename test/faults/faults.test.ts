@@ -7,7 +7,7 @@ import { tableOf, violationsOf } from "./table.ts"
 
 setDefaultTimeout(180_000)
 
-const lengthMs = 4_000
+const lengthMs = 3_500
 const healMaxMs = 60_000
 const seeds = [1, 2]
 

@@ -25,7 +25,7 @@ export const supervisorKills =
   async (faults) => {
     const random = seeded(seed)
     for (let done = 0; done < kills; ) {
-      if ((await faults.killAttached(random.next())) !== undefined) done += 1
+      if ((await faults.killWorking(random.next())) !== undefined) done += 1
       await Bun.sleep(nextVictimMs)
     }
   }

@@ -10,8 +10,8 @@ import type { Fault, FaultKind } from "./schedule.ts"
 export interface Faults {
   /** Answers with what it hit; nothing when there was nothing to hit. */
   readonly perform: (fault: Fault) => Promise<string | undefined>
-  /** Kills a supervisor that has attached, if one may die. */
-  readonly killAttached: (target: number) => Promise<string | undefined>
+  /** Kills a supervisor that is back at work, if one may die. */
+  readonly killWorking: (target: number) => Promise<string | undefined>
   /** How often each was done. */
   readonly counts: () => Readonly<Record<string, number>>
   /** Undoes everything that has not passed yet. */
@@ -25,6 +25,8 @@ const weathers = {
 } as const satisfies Partial<Record<FaultKind, Weather>>
 
 const lateMs = 60
+/** From its attachment: by then callers have come back to it. */
+const workingMs = 500
 
 const chosen = <Value>(values: readonly Value[], target: number): Value | undefined =>
   values[Math.floor(target * values.length)]
@@ -155,8 +157,8 @@ export const createFaults = (world: World): Faults => {
 
   return {
     perform,
-    killAttached: async (target) => {
-      const attached = world.link.attached()
+    killWorking: async (target) => {
+      const attached = world.link.attached(workingMs)
       return kill(await supervisor(target, (computer) => attached.has(computer)))
     },
     counts: () => counts,

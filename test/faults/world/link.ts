@@ -24,8 +24,8 @@ export interface Link {
   readonly cutLate: (laterMs: number) => void
   /** The next answer to a mutating call is lost with its connection. */
   readonly loseAnswer: () => void
-  /** Computers whose supervisor is attached. */
-  readonly attached: () => ReadonlySet<string>
+  /** Computers whose supervisor has been attached for so long. */
+  readonly attached: (forMs: number) => ReadonlySet<string>
   /** What was done to frames and connections so far. */
   readonly counts: () => Readonly<Record<string, number>>
   readonly close: () => Promise<void>
@@ -114,7 +114,7 @@ export interface LinkOptions {
 export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
   const pairs = new Set<Pair>()
   const counts: Record<string, number> = {}
-  const attached = new Map<string, Pair>()
+  const attached = new Map<string, { readonly pair: Pair; readonly sinceMs: number }>()
   let weather = calm
   let answersToLose = 0
 
@@ -145,7 +145,7 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
       if (state === "closed") return
       state = "closed"
       pairs.delete(pair)
-      if (attached.get(computer) === pair) attached.delete(computer)
+      if (attached.get(computer)?.pair === pair) attached.delete(computer)
       upstream.close()
       socket.terminate()
     }
@@ -157,7 +157,7 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
     }
     upstream.addEventListener("message", ({ data }) => {
       const text = String(data)
-      if (kindOf(text) === "attached") attached.set(computer, pair)
+      if (kindOf(text) === "attached") attached.set(computer, { pair, sinceMs: performance.now() })
       if (lose(text)) end()
       else toSupervisor.take(text)
     })
@@ -236,7 +236,10 @@ export const openLink = ({ controlPlane, random }: LinkOptions): Link => {
     loseAnswer: () => {
       answersToLose += 1
     },
-    attached: () => new Set(attached.keys()),
+    attached: (forMs) => {
+      const now = performance.now()
+      return new Set([...attached].flatMap(([id, { sinceMs }]) => (now - sinceMs >= forMs ? [id] : [])))
+    },
     counts: () => counts,
     close: async () => {
       for (const pair of [...pairs]) pair.cut()
