@@ -19,6 +19,7 @@ const exitConfiguration = 78
 const exitTemporary = 75
 const exitFailure = 1
 const standardError = 2
+const orphansEndMs = 1_000
 
 /** `abandon`: nothing can be ended in order any more; the next supervisor takes over what runs. */
 type End = { readonly cause: string; readonly code: number; readonly how: "in_order" | "abandon" }
@@ -103,7 +104,8 @@ export const runSupervisor = async (
     if (how === "abandon") return code
     const failed = await daemon.value.stop(cause)
     reaper.close()
-    return failed.length === 0 ? code : Math.max(code, exitFailure)
+    const orphans = await reaper.endOrphans(orphansEndMs)
+    return failed.length + orphans.length === 0 ? code : Math.max(code, exitFailure)
   } catch (error) {
     return report(failure("internal", error instanceof Error ? error.message : String(error)))
   } finally {

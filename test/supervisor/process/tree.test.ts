@@ -138,6 +138,14 @@ test("without a control group the whole tree is killed, setsid escapees and clea
   expect(await started.child.exited).toEqual({ kind: "signal", signal: "SIGKILL" })
 })
 
+test("PT2 without a control group, what left session, group and environment behind is killed while its parents live", async () => {
+  const started = start("sh -c 'env -i setsid sleep 654 & wait' & echo up; wait")
+  // It is a member, and the only one without a variable.
+  const pid = await settled(() => membersOfTree(started.tree).find((each) => readEnviron(each) === ""))
+  expect((await killTree(ports, started.tree, 3000)).survivors).toEqual([])
+  await settled(() => (readStat(pid)?.state ?? "Z") === "Z")
+})
+
 test("what is left of a process that is long gone is found by its marker", async () => {
   const started = start("setsid sleep 600 & echo up")
   await started.child.exited
