@@ -8,7 +8,7 @@ export type Outcome =
   | { readonly kind: "unknown"; readonly why: string }
 
 /** One process of a Session, by a name that it gave itself. */
-export interface Instance {
+interface Instance {
   readonly session: string
   readonly instance: string
 }

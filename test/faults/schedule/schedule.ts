@@ -1,7 +1,7 @@
 /** What is done to a world and when: the same for the same seed. Pure. */
 import { type Random, seeded } from "./random.ts"
 
-export const faultKinds = [
+const faultKinds = [
   "kill supervisor",
   "kill Session process",
   "kill control plane",

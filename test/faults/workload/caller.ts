@@ -8,7 +8,7 @@ import { type ErrorCode, errorTraits } from "@computerd/protocol/errors"
 import type { EntryOf, Outcome } from "../history/record.ts"
 import type { Book } from "../world/book.ts"
 
-export type Definite = Exclude<Outcome, { readonly kind: "unknown" }>
+type Definite = Exclude<Outcome, { readonly kind: "unknown" }>
 type Arguments = Readonly<Record<string, Json>>
 
 export interface Request {

@@ -27,7 +27,7 @@ export interface World {
   readonly destroy: () => Promise<void>
 }
 
-export interface Ended {
+interface Ended {
   readonly history: readonly Entry[]
   readonly state: FinalState
   readonly remains: readonly string[]
