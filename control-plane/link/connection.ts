@@ -14,6 +14,7 @@ import {
   linkParkedCode,
   linkProtocol,
 } from "@computerd/protocol/link"
+import { findTool } from "@computerd/runtime-mcp/tools/catalogue"
 import type { CancelTimer, Ports } from "../ports.ts"
 import type { AttachedFrame, AttachFrame, Receiver } from "../receiver/receiver.ts"
 import { foreignProtocol } from "./foreign.ts"
@@ -194,14 +195,15 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
   }
 
   const admit = ({ epoch, requestId, request }: Extract<LinkUpFrame, { kind: "admit" }>): void =>
-    requests.start(
+    requests.start({
       requestId,
-      (signal) => receiver.admit(computerId, epoch, request, signal),
-      (answer) => {
+      isMutation: findTool(request.tool)?.mutating === true,
+      perform: (signal) => receiver.admit(computerId, epoch, request, signal),
+      answer: (answer) => {
         send({ kind: "admitted", requestId, answer })
         ports.reach("answer.after_send")
       },
-    )
+    })
 
   const detach = (epoch: Epoch): void => {
     receiver.detach(computerId, epoch)
