@@ -105,7 +105,9 @@ export const createLease = ({
   const look = (): void => {
     if (phase.phase !== "inherited" && phase.phase !== "held") return
     const { term } = phase
-    if (remainingMs(term) <= 0) enter({ phase: "lapsed", epoch: term.epoch })
+    // After a pause the timer has more left than the lease.
+    if (remainingMs(term) > 0) enter(counting(phase.phase, term))
+    else enter({ phase: "lapsed", epoch: term.epoch })
   }
 
   const counting = (kind: "inherited" | "held", term: Term): Phase => ({
@@ -121,6 +123,8 @@ export const createLease = ({
     state,
     grant: ({ epoch, leaseMs }, askedAtMs) => {
       if (phase.phase === "ended") return
+      // A lapse that no timer has told yet is told, so that the grant is news to whoever was refused meanwhile.
+      look()
       const term = { epoch, untilMs: askedAtMs + leaseMs }
       remember?.(term)
       enter(counting("held", term))

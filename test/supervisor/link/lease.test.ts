@@ -66,6 +66,23 @@ test("a lease counts on through a pause of the process, whose timers do not", as
   expect(fired).toBe(true)
 })
 
+test("a lapse that came in a pause is told before the grant that ends it", () => {
+  const { time, lease, changes, now } = newLease()
+  lease.grant(grant, now())
+  time.pause(grant.leaseMs)
+  lease.grant(grant, now())
+  expect(changes).toEqual(["held", "lapsed", "held"])
+})
+
+test("after a pause that was shorter than the lease its end is still told on time", () => {
+  const { time, lease, changes, now } = newLease()
+  lease.grant(grant, now())
+  time.pause(grant.leaseMs - 5_000)
+  lease.look()
+  time.advance(5_000)
+  expect(changes).toEqual(["held", "lapsed"])
+})
+
 test("the term of an earlier supervisor serves nobody, and its end is told", () => {
   const time = fakeClock()
   const changes: LeaseState["state"][] = []
