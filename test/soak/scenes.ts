@@ -5,7 +5,7 @@ import { until } from "../control-plane/drivers/rig.ts"
 import { input } from "../e2e/plane.ts"
 import type { Admitted, Owner } from "./owner.ts"
 import type { Choices } from "./random.ts"
-import { type Stage, sessionIn } from "./stage.ts"
+import type { Stage } from "./stage.ts"
 
 export interface Scene {
   readonly stage: Stage
@@ -126,11 +126,12 @@ const losesProcess = async (scene: Scene): Promise<void> => {
 }
 
 /** Work that nobody owns, on a Computer of its own, which goes when nothing uses it. */
-const starts = async ({ stage, owner }: Scene): Promise<void> => {
+const starts = async ({ owner }: Scene): Promise<void> => {
   const turn = await owner.give("start", { agent: "traveller", input: input({}) })
   await expectEnd(owner, turn, "completed")
   await until("the traveller to close", async () => {
-    if ((await sessionIn(stage, turn.sessionId)).status === "closed") return true
+    const { sessionId } = turn
+    if ((await owner.ask("inspect_session", { sessionId }))["status"] === "closed") return true
     await Bun.sleep(200)
     return undefined
   })
