@@ -24,7 +24,9 @@ export interface Boss {
 }
 
 const childrenMax = 3
-const workMaxMs = 150
+/** Some Turns run long enough for faults to fall into them. */
+const workMaxMs = { short: 100, long: 1_200 }
+const longShare = 0.3
 const stubbornShare = 0.03
 const waitMs = 1_000
 const heldMs = 40
@@ -52,7 +54,7 @@ export const createBoss = ({ caller, random, computer, newKey }: BossDeps): Boss
     const work = {
       caller: caller.session,
       key,
-      workMs: random.between(0, workMaxMs),
+      workMs: random.between(0, random.next() < longShare ? workMaxMs.long : workMaxMs.short),
       isStubborn: random.next() < stubbornShare,
     }
     return [{ type: "text", text: JSON.stringify(work) }]
