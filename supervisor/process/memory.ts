@@ -1,6 +1,6 @@
 /**
  * Want of memory: which kill was the kernel's, and whom it kills first. A process that was killed for want of memory
- * reports the same signal as any other; its control group counts such kills.
+ * reports the same signal as one that a person killed; its control group counts such kills.
  *
  * ME1 a kill counts as one for want of memory only if the group counted one in the moments before it: a child of the
  *     process may have been killed so long ago
