@@ -22,7 +22,7 @@ import type { Ports } from "../ports.ts"
 import type { AskedPolicy, ProcessIdentity, Sessions } from "../session/sessions.ts"
 import type { SessionTime } from "../session/time.ts"
 import type { Store } from "../store/open.ts"
-import { type DescriptorRow, type ScopesTable, scopesTable } from "../store/scopes.ts"
+import { type DescriptorRow, type ScopeRow, type ScopesTable, scopesTable } from "../store/scopes.ts"
 import { processAuthority } from "./authority.ts"
 import { type EndCause, type Listener, openListener } from "./listener.ts"
 import { candidatePorts } from "./port.ts"
@@ -42,6 +42,8 @@ export interface DescriptorsDeps {
   /** A living process cannot be served where its headers say. */
   readonly unrestorable: (process: ProcessIdentity, message: string) => void
 }
+
+const nameOf = ({ sessionId, generation }: ProcessIdentity): string => `${sessionId} ${generation}`
 
 const unavailable = (what: string): Result<never> =>
   fail("admission_unavailable", `${what}; ask again in a moment`)
@@ -81,10 +83,12 @@ export class Descriptors {
 
   /** After a restart: listens again, on the same ports, for the processes that lived on; forgets the others. */
   restore(): void {
+    const scopesOf = this.#table.scopeReader()
+    const living = new Set(this.#deps.living().map(nameOf))
     for (const row of this.#table.descriptors()) {
-      const assignment = this.#living(row)
+      const assignment = living.has(nameOf(row)) ? this.#deps.find(row.sessionId)?.assignment : undefined
       if (assignment === undefined) this.#forget(row)
-      else this.#reopen(row, assignment)
+      else this.#reopen(row, assignment, scopesOf(row))
     }
   }
 
@@ -104,13 +108,6 @@ export class Descriptors {
   #current(process: ProcessIdentity): Listener | undefined {
     const listener = this.#listeners.get(process.sessionId)
     return listener?.process.generation === process.generation ? listener : undefined
-  }
-
-  #living({ sessionId, generation }: ProcessIdentity): SessionAssignment | undefined {
-    const lives = this.#deps
-      .living()
-      .some((process) => process.sessionId === sessionId && process.generation === generation)
-    return lives ? this.#deps.find(sessionId)?.assignment : undefined
   }
 
   /** Has the process's listener serve the scope, if it may be one more. */
@@ -170,11 +167,11 @@ export class Descriptors {
     return ok(true)
   }
 
-  #reopen(row: DescriptorRow, assignment: SessionAssignment): void {
+  #reopen(row: DescriptorRow, assignment: SessionAssignment, scopes: readonly ScopeRow[]): void {
     const { sessionId, generation, port } = row
     const listener = this.#open(row, assignment)
     if (listener.ok) {
-      for (const { digest, scope } of this.#table.scopesOf(row)) listener.value.add(digest, scope)
+      for (const { digest, scope } of scopes) listener.value.add(digest, scope)
       this.#register(listener.value)
       return
     }

@@ -22,7 +22,13 @@ export const readStat = (pid: number): ProcessStat | undefined => {
 
 export const readEnviron = (pid: number): string | undefined => read(`/proc/${pid}/environ`)
 
-export const readBootId = (): string => (read("/proc/sys/kernel/random/boot_id") ?? "unknown").trim()
+let bootId: string | undefined
+
+/** It cannot change while this process lives, and it is asked for with every look at another one. */
+export const readBootId = (): string => {
+  bootId ??= (read("/proc/sys/kernel/random/boot_id") ?? "unknown").trim()
+  return bootId
+}
 
 export const readKernelFacts = (): KernelFacts => ({
   release: release(),
