@@ -125,6 +125,13 @@ export type LinkJournalEvent =
       readonly state: "none" | "held" | "lapsed"
       readonly epoch: number | null
     }
+  /** Nobody can read it; `told` is the type of the event that goes out in its place. */
+  | {
+      readonly event: "event_set_aside"
+      readonly bytes: number
+      readonly reason: string
+      readonly told: string | null
+    }
   | { readonly event: "output_refused"; readonly sessionId: SessionId; readonly turnId: TurnId }
   | {
       readonly event: "events_renumbered"
@@ -212,6 +219,7 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   link_frame_invalid: "error",
   link_complaint: "error",
   lease_changed: "info",
+  event_set_aside: "error",
   output_refused: "warn",
   events_renumbered: "warn",
   admission_uncertain: "warn",

@@ -19,8 +19,10 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: "supervisor/link/connection.ts",
-        original: "store.transaction(() => {\n      leases.setReceived(seq)",
-        broken: "leases.setReceived(seq)\n    store.transaction(() => {",
+        original:
+          'store.transaction(() => {\n      store.afterCommit(() => ports.reach("command.after_commit"))\n      leases.setReceived(seq)',
+        broken:
+          'leases.setReceived(seq)\n    store.transaction(() => {\n      store.afterCommit(() => ports.reach("command.after_commit"))',
       },
     ],
   },
@@ -123,6 +125,26 @@ export const mutants: readonly Mutant[] = [
         file: "supervisor/link/outbox.ts",
         original: "const shift = received - (lastSeq - events)",
         broken: "const shift = 0",
+      },
+    ],
+  },
+  {
+    name: "what a run never sent counts as sent",
+    changes: [
+      {
+        file: "supervisor/link/outbox.ts",
+        original: "table.unsentAfter() ?? table.totals().lastSeq",
+        broken: "table.totals().lastSeq",
+      },
+    ],
+  },
+  {
+    name: "a lapse that was not told hides the grant after it",
+    changes: [
+      {
+        file: "supervisor/link/lease.ts",
+        original: "      look()\n      const term",
+        broken: "      const term",
       },
     ],
   },
