@@ -5,7 +5,7 @@
  */
 import { join } from "node:path"
 import { ok, type Result } from "@computerd/protocol/errors"
-import type { SessionId } from "@computerd/protocol/ids"
+import { SessionId } from "@computerd/protocol/ids"
 import { stopGraceMs } from "@computerd/protocol/limits"
 import { type ChannelServer, openChannelServer } from "../channel/server.ts"
 import type { Journal } from "../journal.ts"
@@ -172,7 +172,10 @@ const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
     directory: join(config.stateDirectory, "logs"),
     ports,
     journal,
-    keeps: (folder) => store.sessions.all().some((row) => row.sessionId === folder),
+    keeps: (folder) => {
+      const sessionId = SessionId.safeParse(folder)
+      return sessionId.success && store.sessions.get(sessionId.data) !== undefined
+    },
   })
 
 interface Taking extends Pick<Parts, "runs" | "getters" | "backoff">, Pick<Shell, "recorder"> {
