@@ -47,7 +47,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
 export const receiverOver = (store: Store, options: Omit<ReceiverOptions, "path">): Receiver => {
   const { ports, settings } = options
   ports.reach("store.migrated")
-  store.transaction(store.tables.computers.forgetAttachments)
+  store.transaction(() => store.tables.computers.forgetAttachments(ports.now() + settings.leaseMs))
   ports.journal.record({ type: "store_opened", path: store.path, version: store.version })
 
   const waits = createWaits(ports)
