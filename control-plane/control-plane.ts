@@ -8,6 +8,7 @@ import type { ComputerId } from "@computerd/protocol/ids"
 import { type ApiListen, type ApiServer, openApiServer } from "./api/server.ts"
 import type { ApiSettings } from "./api/settings.ts"
 import { type Closers, createClosers } from "./closers.ts"
+import type { Reach } from "./crash-points.ts"
 import { createLocalDriver, type LocalDriver } from "./drivers/local/local.ts"
 import type { Environment } from "./environment.ts"
 import { openOperatorServer } from "./http/server.ts"
@@ -47,6 +48,8 @@ export interface ControlPlaneOptions {
   readonly environment: Environment
   readonly journal: Journal
   readonly settings?: Partial<Settings>
+  /** Told of every crash point; a test may let this process die there. */
+  readonly reach?: Reach
   /** Absent: there is no public API. */
   readonly api?: ApiOptions
 }
@@ -96,7 +99,7 @@ interface Built {
 const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Result<Built>> => {
   const ceiling = parseCeiling(options.privateRanges ?? [])
   if (!ceiling.ok) return ceiling
-  const ports = systemPorts(options.journal)
+  const ports = systemPorts(options.journal, options.reach)
   const prepared = await prepareStateDirectory(options.stateDirectory)
   if (!prepared.ok) return prepared
   const stateDirectory = prepared.value

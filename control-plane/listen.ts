@@ -25,6 +25,7 @@ export const listen = async (request: ListenRequest): Promise<Result<LinkServer>
     const served = serveLink({ ...request, listen: { hostname, port } })
     if (served.ok) {
       await rememberAddress(request.stateDirectory, { hostname, port: served.value.port })
+      request.ports.reach("address.recorded")
       return served
     }
     last = served

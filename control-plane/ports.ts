@@ -1,5 +1,6 @@
 /** The control plane's only door to clock, timers, ids and randomness. Everything else takes them as arguments. */
 import { idSource, type NewId } from "@computerd/protocol/ids"
+import type { Reach } from "./crash-points.ts"
 import type { Journal } from "./journal.ts"
 
 export type CancelTimer = () => void
@@ -14,12 +15,16 @@ export interface Ports {
   /** Runs at the end of the current turn of the event loop; used to gather work that arrived together. */
   readonly soon: (run: () => void) => void
   readonly journal: Journal
+  /** Told of every crash point; a test may let this process die there. */
+  readonly reach: Reach
 }
 
 /** The largest delay that a timer can hold; longer ones are set again when it fires. */
 export const timerMaxMs = 2_147_483_647
 
-export const systemPorts = (journal: Journal): Ports => ({
+const goOn: Reach = () => undefined
+
+export const systemPorts = (journal: Journal, reach: Reach = goOn): Ports => ({
   now: () => Date.now(),
   newId: idSource(() => Bun.randomUUIDv7()),
   randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
@@ -32,4 +37,5 @@ export const systemPorts = (journal: Journal): Ports => ({
     setImmediate(run)
   },
   journal,
+  reach,
 })

@@ -18,6 +18,16 @@ export const PortRange = z
   .refine((range) => range.first <= range.last, "must not have first above last")
 export type PortRange = Readonly<z.infer<typeof PortRange>>
 
+/** Below these a Session process could not even start. */
+const memoryMinBytes = 64 * 1024 * 1024
+const pidsMin = 16
+
+export const SessionLimits = z.strictObject({
+  memoryBytes: z.int().min(memoryMinBytes).optional(),
+  pids: z.int().min(pidsMin).optional(),
+})
+export type SessionLimits = Readonly<z.infer<typeof SessionLimits>>
+
 export const SupervisorConfiguration = z.strictObject({
   computerId: ComputerId,
   /** `http://host:port` of the control plane; the link uses the same address. */
@@ -33,6 +43,8 @@ export const SupervisorConfiguration = z.strictObject({
   sessionHost: z.array(z.string()).min(1),
   /** Variables that every Session process gets beside the supervisor's own. */
   environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).default({}),
+  /** Of each Session, with all that its process starts. */
+  limits: SessionLimits.default({}),
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info"),
   /** Stop when standard input ends: the process that started this one is gone. */
   lifeline: z.boolean().default(false),

@@ -23,6 +23,10 @@ export const Status = z.object({
     workspace: z.string(),
     /** How process trees are kept and ended here. */
     isolation: z.enum(["cgroup", "process_group"]),
+    /** What this machine keeps its supervisor from doing, one sentence each; absent when nothing. */
+    degraded: z.array(z.string()).optional(),
+    /** Its Session processes stand still for want of a lease; absent while they run. */
+    frozenSince: Timestamp.optional(),
   }),
   link: z.object({
     state: z.enum(["connecting", "attached", "backing_off", "refused"]),

@@ -16,10 +16,13 @@ import { createLease, type Lease } from "./link/lease.ts"
 import type { Link } from "./link/link.ts"
 import { createOutbox, type Outbox } from "./link/outbox.ts"
 import { ControlPlaneLink } from "./link/supervise.ts"
+import { createTermMemory } from "./link/term.ts"
+import { webSockets } from "./link/websocket.ts"
 import type { Ports } from "./ports.ts"
 import { readBootId } from "./process/procfs.ts"
 import { createSessions } from "./session/create.ts"
 import type { Sessions } from "./session/sessions.ts"
+import { createSessionTime, type SessionTime } from "./session/time.ts"
 import { leaseTable } from "./store/lease.ts"
 import type { Store } from "./store/open.ts"
 
@@ -35,6 +38,8 @@ export interface DaemonOptions {
   readonly journal: Journal
   readonly version: string
   readonly pid: number
+  /** Nothing that waits will ever go on in this process. */
+  readonly timersDead?: () => void
 }
 
 export interface Foundation {
@@ -54,19 +59,25 @@ export interface Parts {
 }
 
 interface Wiring extends Foundation {
+  readonly time: SessionTime
   readonly link: Later<Link>
   readonly sessions: Later<Sessions>
 }
 
-const makeLease = ({ options, sessions }: Wiring): Lease =>
-  createLease({
-    ...options.ports,
+const makeLease = ({ options, store, sessions, time }: Wiring): Lease => {
+  const { ports, journal } = options
+  const { inherited, remember } = createTermMemory({ ...ports, store, journal, bootId: readBootId() })
+  return createLease({
+    ...{ ...ports, waits: time.timers, inherited: inherited(), remember },
     changed: (state) => {
       const epoch = state.state === "none" ? null : state.epoch
-      options.journal.record({ event: "lease_changed", state: state.state, epoch })
+      journal.record({ event: "lease_changed", state: state.state, epoch })
       if (state.state === "held") sessions.get().resume()
+      // One that lapses before there are Sessions is seen when there are.
+      if (state.state === "lapsed") sessions.peek()?.freeze()
     },
   })
+}
 
 const makeOutbox = ({ options, store, link }: Wiring): Outbox =>
   createOutbox({
@@ -76,10 +87,10 @@ const makeOutbox = ({ options, store, link }: Wiring): Outbox =>
     pushed: () => link.get().pump(),
   })
 
-const makeAdmissions = ({ options, store, closers, link }: Wiring): Admissions => {
+const makeAdmissions = ({ options, store, closers, link, time }: Wiring): Admissions => {
   const { ports, journal } = options
   const admissions = new Admissions({
-    ports,
+    ports: { ...ports, clock: { ...ports.clock, ...time.clock }, timers: time.timers },
     journal,
     entries: createAdmissionJournal(store, ports.clock),
     send: (frame) => link.get().send(frame),
@@ -97,6 +108,7 @@ const makeLink = (
   const link = new ControlPlaneLink({
     ...parts,
     ports,
+    transport: webSockets,
     journal,
     store,
     leases: leaseTable(store.database),
@@ -111,7 +123,11 @@ const makeLink = (
     version,
     credential: () => readCredential(config.credentialFile),
     attached,
-    rejected: ({ code }) => endSessions(wiring, `the control plane refused this supervisor: ${code}`),
+    rejected: ({ code }) => {
+      // What another supervisor may run already is not to do anything more here.
+      if (code === "superseded") sessions.get().freeze()
+      endSessions(wiring, `the control plane refused this supervisor: ${code}`)
+    },
   })
   const close = async (): Promise<void> => {
     const flushed = await link.flush(flushMs)
@@ -134,10 +150,11 @@ const endSessions = ({ options, sessions }: Wiring, cause: string): void => {
 }
 
 const makeDescriptors = (wiring: Wiring, lease: Lease, admissions: Admissions): Descriptors => {
-  const { options, store, closers, sessions } = wiring
+  const { options, store, closers, sessions, time } = wiring
   const { config, ports, journal } = options
   const descriptors = new Descriptors({
     ports,
+    time,
     journal,
     store,
     range: config.ports,
@@ -178,6 +195,7 @@ const makeSessions = async (
     config,
     bundles: makeBundles(options),
     hasLease: () => lease.state().state === "held",
+    time: wiring.time,
     emit: outbox.push,
     connect: (process, policy) => descriptors.connect(process, policy),
     disconnect: (process, cause) => descriptors.disconnect(process, cause),
@@ -192,7 +210,9 @@ const makeSessions = async (
 
 /** DM2: what is made later is closed earlier, so processes end while the link can still tell of it. */
 export const assemble = async (foundation: Foundation): Promise<Result<Parts>> => {
-  const wiring: Wiring = { ...foundation, link: new Later("link"), sessions: new Later("sessions") }
+  const { ports } = foundation.options
+  const time = createSessionTime(ports)
+  const wiring: Wiring = { ...foundation, time, link: new Later("link"), sessions: new Later("sessions") }
   const lease = makeLease(wiring)
   const outbox = makeOutbox(wiring)
   const requests = makeAdmissions(wiring)
@@ -201,6 +221,7 @@ export const assemble = async (foundation: Foundation): Promise<Result<Parts>> =
   const sessions = await makeSessions(wiring, { lease, outbox, descriptors })
   if (!sessions.ok) return sessions
   wiring.sessions.set(sessions.value)
+  if (lease.state().state === "lapsed") sessions.value.freeze()
   descriptors.restore()
   return ok({ lease, link, outbox, sessions: sessions.value, descriptors })
 }

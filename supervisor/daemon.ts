@@ -6,13 +6,13 @@
  * DM3 when the control plane wants nothing more of this supervisor, every Session process ends and the status says why
  */
 import { type Failure, ok, type Result } from "@computerd/protocol/errors"
-import type { Status } from "@computerd/protocol/operator"
 import { assemble, closeMs, type DaemonOptions, type Parts } from "./assembly.ts"
 import { type Closers, createClosers, quietly } from "./closers.ts"
-import type { Journal } from "./journal.ts"
 import { once } from "./later.ts"
 import { type OperatorServer, openOperatorServer } from "./operator/http.ts"
+import { watchMachine } from "./operator/machine.ts"
 import { readOwnStatus } from "./operator/status.ts"
+import { watchPauses } from "./pauses.ts"
 import { readBootId } from "./process/procfs.ts"
 import { openStore, type Store } from "./store/open.ts"
 
@@ -24,15 +24,6 @@ export interface Daemon {
   readonly closed: Promise<readonly string[]>
   /** Processes that the runtime has started here and collects itself. */
   readonly started: () => readonly number[]
-}
-
-/** What the journal tells of the isolation that was chosen; the fallback until it does. */
-const watchIsolation = (journal: Journal): (() => Status["computer"]["isolation"]) => {
-  let isolation: Status["computer"]["isolation"] = "process_group"
-  journal.subscribe((entry) => {
-    if (entry.event === "isolation_chosen") isolation = entry.isolation
-  })
-  return () => isolation
 }
 
 /** DM1 */
@@ -51,7 +42,7 @@ const serveOperators = (
   const { config, ports, journal, version, pid } = options
   const facts = {
     ...{ config, version, pid, bootId: readBootId(), startedAtMs: ports.clock.wallMs() },
-    isolation: watchIsolation(journal),
+    machine: watchMachine(journal),
   }
   const server = openOperatorServer({
     stateDirectory: config.stateDirectory,
@@ -90,14 +81,17 @@ const giveUp = async (closers: Closers, error: Failure): Promise<Result<never>> 
 }
 
 export const createDaemon = async (options: DaemonOptions): Promise<Result<Daemon>> => {
-  const { ports, journal, version, pid } = options
+  const { ports, journal, version, pid, timersDead = () => undefined } = options
   const closers = createClosers(ports.timers)
   const { promise: ready, resolve: attached } = Promise.withResolvers<void>()
   const { promise: closed, resolve: settle } = Promise.withResolvers<readonly string[]>()
   const parts = await make(options, closers, attached)
   if (!parts.ok) return giveUp(closers, parts.error)
   journal.record({ event: "daemon_started", version, pid })
-  parts.value.link.start()
+  const { lease, link } = parts.value
+  const stopWatching = watchPauses({ ports, journal, lease, link, timersDead })
+  closers.push({ name: "pauses", limitMs: closeMs, close: quietly(stopWatching) })
+  link.start()
   const stop = once(async (cause: string) => {
     journal.record({ event: "daemon_stopping", cause })
     const failed = await closers.run()

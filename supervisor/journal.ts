@@ -11,6 +11,8 @@ import type { Clock } from "./ports.ts"
 type OfSession = { readonly sessionId: SessionId }
 type OfProcess = OfSession & { readonly generation: Generation }
 
+export type CareAspect = "exit_recorder" | "limits" | "environment"
+
 export type StoreJournalEvent =
   | {
       readonly event: "store_opened"
@@ -32,6 +34,12 @@ export type ProcessJournalEvent =
       readonly isolation: "cgroup" | "process_group"
       readonly reason: string
     }
+  /** This machine does not allow something that a supervisor does for its Sessions elsewhere. */
+  | { readonly event: "care_degraded"; readonly aspect: CareAspect; readonly reason: string }
+  | { readonly event: "care_restored"; readonly aspect: CareAspect }
+  /** For want of a lease: every process of a Session. */
+  | { readonly event: "sessions_frozen"; readonly processes: number; readonly tookMs: number }
+  | { readonly event: "sessions_thawed"; readonly processes: number; readonly sinceMs: number }
   | (OfProcess & { readonly event: "process_spawned"; readonly pid: number })
   | (OfProcess & { readonly event: "process_ready"; readonly afterMs: number })
   | (OfProcess & { readonly event: "process_stopping"; readonly cause: string })
@@ -117,6 +125,13 @@ export type LinkJournalEvent =
       readonly state: "none" | "held" | "lapsed"
       readonly epoch: number | null
     }
+  /** Nobody can read it; `told` is the type of the event that goes out in its place. */
+  | {
+      readonly event: "event_set_aside"
+      readonly bytes: number
+      readonly reason: string
+      readonly told: string | null
+    }
   | { readonly event: "output_refused"; readonly sessionId: SessionId; readonly turnId: TurnId }
   | {
       readonly event: "events_renumbered"
@@ -145,6 +160,10 @@ export type DaemonJournalEvent =
   | { readonly event: "daemon_stopped"; readonly failed: readonly string[] }
   /** Durable, and sent after the next start. */
   | { readonly event: "events_kept"; readonly count: number }
+  /** This process, or its machine, did not run for so long. */
+  | { readonly event: "resumed_after_pause"; readonly gapMs: number }
+  /** Timers stopped with a suspension: a new process is needed. */
+  | { readonly event: "timers_dead" }
   | { readonly event: "sessions_ending"; readonly cause: string }
   | { readonly event: "sessions_ended"; readonly failed: readonly string[] }
   | { readonly event: "operator_listening"; readonly socket: string }
@@ -169,6 +188,10 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   store_set_aside: "error",
   store_write_failed: "error",
   isolation_chosen: "info",
+  care_degraded: "warn",
+  care_restored: "info",
+  sessions_frozen: "warn",
+  sessions_thawed: "info",
   process_spawned: "info",
   process_ready: "info",
   process_stopping: "info",
@@ -196,6 +219,7 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   link_frame_invalid: "error",
   link_complaint: "error",
   lease_changed: "info",
+  event_set_aside: "error",
   output_refused: "warn",
   events_renumbered: "warn",
   admission_uncertain: "warn",
@@ -209,6 +233,8 @@ const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   daemon_stopping: "info",
   daemon_stopped: "info",
   events_kept: "info",
+  resumed_after_pause: "warn",
+  timers_dead: "error",
   sessions_ending: "warn",
   sessions_ended: "info",
   operator_listening: "info",

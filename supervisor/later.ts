@@ -14,6 +14,11 @@ export class Later<Part> {
     return part
   }
 
+  /** Unset: not made yet. */
+  peek(): Part | undefined {
+    return this.#part
+  }
+
   get(): Part {
     if (this.#part === undefined) throw new Error(`${this.#name} was called before it was made`)
     return this.#part

@@ -14,6 +14,7 @@ import {
   linkParkedCode,
   linkProtocol,
 } from "@computerd/protocol/link"
+import { findTool } from "@computerd/runtime-mcp/tools/catalogue"
 import type { CancelTimer, Ports } from "../ports.ts"
 import type { AttachedFrame, AttachFrame, Receiver } from "../receiver/receiver.ts"
 import { foreignProtocol } from "./foreign.ts"
@@ -129,6 +130,7 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
       if (phase !== at) return
       at.sent = seq
       send({ kind: "frame", seq, ack: at.received, body })
+      ports.reach("command.after_send")
     }
   }
 
@@ -146,6 +148,7 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     // Before the answer, so that an older connection of this Computer has ended when the new one begins.
     deps.attached(connection)
     send(granted)
+    ports.reach("attached.after_send")
     ports.journal.record({ type: "link_opened", computerId, reason: `epoch ${lease.epoch}` })
     push()
   }
@@ -162,6 +165,7 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
     ports.soon(() => {
       at.ackDue = false
       if (phase === at) send({ kind: "ack", ack: at.received })
+      ports.reach("acknowledgement.after_send")
     })
   }
 
@@ -191,11 +195,15 @@ export const openConnection = (computerId: ComputerId, socket: Socket, deps: Con
   }
 
   const admit = ({ epoch, requestId, request }: Extract<LinkUpFrame, { kind: "admit" }>): void =>
-    requests.start(
+    requests.start({
       requestId,
-      (signal) => receiver.admit(computerId, epoch, request, signal),
-      (answer) => send({ kind: "admitted", requestId, answer }),
-    )
+      isMutation: findTool(request.tool)?.mutating === true,
+      perform: (signal) => receiver.admit(computerId, epoch, request, signal),
+      answer: (answer) => {
+        send({ kind: "admitted", requestId, answer })
+        ports.reach("answer.after_send")
+      },
+    })
 
   const detach = (epoch: Epoch): void => {
     receiver.detach(computerId, epoch)

@@ -1,18 +1,23 @@
 /**
  * Requests of one connection that are being answered: a bounded number at once. The end of the connection, or the
  * supervisor's `abandon`, ends the waiting; it never undoes what a request has done.
+ *
+ * RQ1 the outcome of a mutation is told even when nobody waits for it: the supervisor's journal does
  */
 import { fail } from "@computerd/protocol/errors"
 import type { RequestId } from "@computerd/protocol/ids"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
 
+export interface Work {
+  readonly requestId: RequestId
+  readonly isMutation: boolean
+  readonly perform: (signal: AbortSignal) => Promise<AdmissionAnswer>
+  readonly answer: (answer: AdmissionAnswer) => void
+}
+
 export interface Requests {
-  /** Runs the work and hands over its answer, unless the connection has ended meanwhile. */
-  readonly start: (
-    requestId: RequestId,
-    work: (signal: AbortSignal) => Promise<AdmissionAnswer>,
-    answer: (answer: AdmissionAnswer) => void,
-  ) => void
+  /** Performs the work and hands over its answer, unless the connection has ended meanwhile. */
+  readonly start: (work: Work) => void
   readonly abandon: (requestId: RequestId) => void
   readonly end: () => void
 }
@@ -37,7 +42,7 @@ export const createRequests = (failed: (error: unknown) => void, max = requestsM
   const running = new Map<RequestId, AbortController>()
   let ended = false
   return {
-    start: (requestId, work, answer) => {
+    start: ({ requestId, isMutation, perform, answer }) => {
       if (ended) return
       if (running.has(requestId)) return answer(repeated)
       if (running.size >= max) return answer(crowded)
@@ -45,9 +50,10 @@ export const createRequests = (failed: (error: unknown) => void, max = requestsM
       running.set(requestId, controller)
       const finish = (result: AdmissionAnswer): void => {
         if (running.get(requestId) === controller) running.delete(requestId)
-        if (!ended && !controller.signal.aborted) answer(result)
+        // RQ1
+        if (!ended && (isMutation || !controller.signal.aborted)) answer(result)
       }
-      work(controller.signal).then(finish, (error: unknown) => {
+      perform(controller.signal).then(finish, (error: unknown) => {
         if (!controller.signal.aborted) failed(error)
         finish(broken)
       })

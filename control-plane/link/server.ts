@@ -2,10 +2,9 @@
  * Where supervisors connect: the link and the bundles they need, on one address. Everything is refused that does not
  * bear a Computer's credential.
  *
- * S1 of the connections of one Computer only the one that attached last lives; the others are refused as superseded
  * S2 the loss of a connection loses no work: the lease goes on, and a supervisor that is gone is its driver's to report
  */
-import { fail, failure, ok, type Result } from "@computerd/protocol/errors"
+import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { type ComputerId, Digest } from "@computerd/protocol/ids"
 import { frameMaxBytes } from "@computerd/protocol/limits"
 import { bundlePath, linkPath } from "@computerd/protocol/link"
@@ -13,7 +12,8 @@ import type { Ports } from "../ports.ts"
 import type { Receiver } from "../receiver/receiver.ts"
 import { authenticate } from "./authenticate.ts"
 import { type BundleDeps, bundleResponse } from "./bundles.ts"
-import { type Connection, openConnection, type Socket } from "./connection.ts"
+import type { Connection } from "./connection.ts"
+import { createConnections } from "./connections.ts"
 import { isLoopback, loopbackAdvice } from "./loopback.ts"
 
 export interface LinkServer {
@@ -48,6 +48,9 @@ const refusal = (status: number, text: string): Response => new Response(`${text
 
 const bundlePrefix = bundlePath("")
 
+const closedText = (code: number, reason: string): string =>
+  reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`
+
 const listenAdvice: Readonly<Record<string, string>> = {
   EADDRINUSE: "stop what uses the port, or choose another",
   EACCES: "choose a port that this user may take",
@@ -69,18 +72,7 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
   const { receiver, ports } = deps
   if (!isLoopback(deps.listen.hostname))
     return fail("invalid_configuration", `the address of the link ${loopbackAdvice}`, "listen.hostname")
-  const owners = new Map<ComputerId, Connection>()
-  const open = new Set<Connection>()
-
-  const attached = (connection: Connection): void => {
-    const { computerId } = connection
-    const older = owners.get(computerId)
-    owners.set(computerId, connection)
-    // S1
-    if (older !== undefined && older !== connection)
-      older.refuse(failure("superseded", "another supervisor of this Computer has attached"))
-    deps.attached(computerId)
-  }
+  const connections = createConnections(deps)
 
   const bundle = (path: string, computerId: ComputerId): Promise<Response> | Response => {
     const digest = Digest.safeParse(path.slice(bundlePrefix.length))
@@ -118,21 +110,15 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
         idleTimeout: idleTimeoutSeconds,
         sendPings: true,
         open: (ws) => {
-          const socket: Socket = {
+          ws.data.connection = connections.open(ws.data.computerId, {
             send: (text) => ws.send(text) !== 0,
             close: (code, reason) => ws.close(code, reason),
-          }
-          const connection = openConnection(ws.data.computerId, socket, { receiver, ports, attached })
-          ws.data.connection = connection
-          open.add(connection)
+          })
         },
         message: (ws, data) => ws.data.connection?.receive(data),
         close: (ws, code, reason) => {
           const { connection } = ws.data
-          if (connection === undefined) return
-          connection.closed(reason === "" ? `closed with ${code}` : `closed with ${code}: ${reason}`)
-          open.delete(connection)
-          if (owners.get(connection.computerId) === connection) owners.delete(connection.computerId)
+          if (connection !== undefined) connections.closed(connection, closedText(code, reason))
         },
       },
     })
@@ -141,9 +127,9 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
   try {
     server = serve()
   } catch (error) {
+    connections.close()
     return fail("invalid_configuration", listenProblem(deps.listen, error), "listen.port")
   }
-  const unsubscribe = receiver.onCommand((computerId) => owners.get(computerId)?.push())
   const hostname = server.hostname ?? deps.listen.hostname
   const port = server.port ?? deps.listen.port
   const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`
@@ -152,9 +138,9 @@ export const serveLink = (deps: LinkServerDeps): Result<LinkServer> => {
     hostname,
     port,
     url,
-    park: (computerId) => owners.get(computerId)?.park(),
+    park: connections.park,
     close: async () => {
-      unsubscribe()
+      connections.close()
       const bound = new Promise<void>((resolve) => ports.after(closeMaxMs, resolve))
       await Promise.race([server.stop(true), bound])
     },

@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { Digest } from "@computerd/protocol/ids"
 import type { DeploymentManifest, ImageStep, TemplateManifest } from "@computerd/protocol/manifest"
+import type { Ports } from "../ports.ts"
 import { archive } from "./bundle/archive.ts"
 import { type BundleDeps, bundleProgram } from "./bundle/bundle.ts"
 import { carryPackages } from "./bundle/carry.ts"
@@ -24,6 +25,7 @@ import { describeProgram } from "./program/describe.ts"
 import { findProgram, type Program } from "./program/entry.ts"
 
 export interface PublicationDeps extends BundleDeps, LayerDeps {
+  readonly ports: Pick<Ports, "after" | "reach">
   readonly describeCommand: readonly string[]
   /** Private ranges that a network policy may name. */
   readonly ceiling: Ceiling
@@ -137,7 +139,9 @@ const storeBundle = async (
   const digest = await archive(bundle, file)
   if (Bun.file(file).size > bundleMaxBytes)
     return fail("bundle_failed", `the bundle is larger than ${bundleMaxBytes} bytes; carry fewer packages`)
+  deps.ports.reach("content.before_keeping")
   await deps.content.keep(file, deps.content.bundleFile(digest))
+  deps.ports.reach("content.after_keeping")
   return ok(digest)
 }
 

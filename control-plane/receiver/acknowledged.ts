@@ -26,10 +26,12 @@ export const createAcknowledged = ({ store, ports }: AcknowledgedDeps): Acknowle
   let timer: CancelTimer | undefined
 
   const write = (): void => {
+    if (noted.size === 0) return
     for (const [computer, seq] of noted) {
       store.tables.links.dropCommands(computer, seq)
       store.tables.computers.acknowledge(computer, seq)
     }
+    ports.reach("command.before_forgetting")
   }
 
   const transaction = <Value>(work: () => Value): Value => {
@@ -37,6 +39,7 @@ export const createAcknowledged = ({ store, ports }: AcknowledgedDeps): Acknowle
       write()
       return work()
     })
+    if (noted.size > 0) ports.reach("command.after_forgetting")
     noted.clear()
     return value
   }

@@ -55,7 +55,7 @@ export const createAdmissions = (deps: AdmissionsDeps): Admissions => {
   }
 
   const mutate = async (tool: BoundTool, call: Call): Promise<AdmissionAnswer> => {
-    const result = await commits.grouped(call.request.tool, (draft, given) => tool.decide(draft, call, given))
+    const result = await commits.grouped("admission", (draft, given) => tool.decide(draft, call, given))
     note(call, result)
     return result.ok ? answered(result.value) : refusal(result.error)
   }

@@ -32,8 +32,7 @@ export const outside = ({ commits }: Parts): Pick<Receiver, "startSession" | "co
     const started = commits.now("start", (draft, given) => startFromOutside(draft, request, given))
     return started.ok ? ok(AdmittedTurn.parse(started.value.answer)) : started
   },
-  control: (request) =>
-    commits.now(request.kind, (draft, given) => controlFromOutside(draft, request, given)),
+  control: (request) => commits.now("control", (draft, given) => controlFromOutside(draft, request, given)),
 })
 
 type ComputerCalls = Pick<
@@ -47,11 +46,12 @@ type ComputerCalls = Pick<
   | "computerLost"
 >
 
-export const computers = ({ store, commits }: Parts): ComputerCalls => ({
+export const computers = ({ store, commits, ports }: Parts): ComputerCalls => ({
   computersToRun: () => computerRows(store).filter((row) => row.desired === "running"),
   computers: () => computerRows(store),
   registerCredential: (computerId, digest) => {
     store.transaction(() => store.tables.links.putCredential(computerId, digest))
+    ports.reach("credential.registered")
   },
   authenticate: (credential) => {
     const digest = sha256Hex(credential)
@@ -59,13 +59,11 @@ export const computers = ({ store, commits }: Parts): ComputerCalls => ({
     return owner !== undefined && sameText(owner.digest, digest) ? owner.computerId : undefined
   },
   computerState: (computerId, residency, reason) =>
-    commits.persist("computer state", (draft, given) =>
+    commits.persist("computer", (draft, given) =>
       ok(reportState(draft, { computerId, residency, reason }, given)),
     ),
   computerDeleted: (computerId) =>
-    commits.persist("computer deleted", (draft, given) => ok(confirmDeleted(draft, computerId, given))),
+    commits.persist("computer", (draft, given) => ok(confirmDeleted(draft, computerId, given))),
   computerLost: (computerId, reason) =>
-    commits.persist("computer lost", (draft, given) =>
-      ok(loseComputer(draft, { computerId, reason }, given)),
-    ),
+    commits.persist("computer", (draft, given) => ok(loseComputer(draft, { computerId, reason }, given))),
 })

@@ -7,6 +7,7 @@
  */
 import { fail, type Result } from "@computerd/protocol/errors"
 import type { ComputerId, SessionId } from "@computerd/protocol/ids"
+import type { Decision } from "../crash-points.ts"
 import type { Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import { Draft } from "../rules/draft.ts"
@@ -25,11 +26,11 @@ export interface Commits {
   /** Reads only; whatever the work drafted is forgotten. */
   readonly look: <Value>(work: Work<Value>) => Result<Value>
   /** Durable on return. */
-  readonly now: <Value>(operation: string, work: Work<Value>) => Result<Value>
+  readonly now: <Value>(operation: Decision, work: Work<Value>) => Result<Value>
   /** Durable when it resolves (M2). */
-  readonly grouped: <Value>(operation: string, work: Work<Value>) => Promise<Result<Value>>
+  readonly grouped: <Value>(operation: Decision, work: Work<Value>) => Promise<Result<Value>>
   /** Tried again until it is stored, in the order of the calls: for reports that nobody would repeat. */
-  readonly persist: (operation: string, work: Work<void>) => void
+  readonly persist: (operation: Decision, work: Work<void>) => void
   /** Commands up to `seq` have been applied; forgotten with the next commit, or soon. */
   readonly acknowledge: (computer: ComputerId, seq: number) => void
   readonly flush: () => void
@@ -71,7 +72,7 @@ interface Decided<Value> {
 }
 
 /** M1; inside a transaction. */
-const decide = <Value>(deps: CommitsDeps, work: Work<Value>): Decided<Value> => {
+const decide = <Value>(deps: CommitsDeps, operation: Decision, work: Work<Value>): Decided<Value> => {
   const given = deps.given()
   const draft = new Draft(deps.store.state)
   const result = work(draft, given)
@@ -80,11 +81,12 @@ const decide = <Value>(deps: CommitsDeps, work: Work<Value>): Decided<Value> => 
   const { tables } = deps.store
   apply(tables, changes)
   const roots = tables.history.append(happenedIn(changes), given.now)
+  deps.ports.reach(`${operation}.before_commit`)
   return { result, told: () => deps.tell({ changes, atMs: given.now, roots }) }
 }
 
 /** M3 */
-const unstored = (ports: Ports, operation: string, error: unknown): Result<never> => {
+const unstored = (ports: Ports, operation: Decision, error: unknown): Result<never> => {
   const message = error instanceof Error ? error.message : String(error)
   ports.journal.record({ type: "store_failed", operation, message })
   return fail("admission_unavailable", "nothing was stored; retry with the same idempotencyKey")
@@ -96,14 +98,15 @@ export const createCommits = (deps: CommitsDeps): Commits => {
   const retried = createRetried(ports)
   let closed = false
 
-  const now: Commits["now"] = <Value>(operation: string, work: Work<Value>) => {
+  const now: Commits["now"] = <Value>(operation: Decision, work: Work<Value>) => {
     if (closed) return stopping
     let decided: Decided<Value>
     try {
-      decided = acknowledged.transaction(() => decide(deps, work))
+      decided = acknowledged.transaction(() => decide(deps, operation, work))
     } catch (error) {
       return unstored(ports, operation, error)
     }
+    ports.reach(`${operation}.after_commit`)
     decided.told()
     return decided.result
   }
@@ -122,11 +125,12 @@ export const createCommits = (deps: CommitsDeps): Commits => {
 
   const group = createGroup<Waiting>(ports, { max: groupMax, perform: performTogether })
 
-  const grouped: Commits["grouped"] = <Value>(operation: string, work: Work<Value>) => {
+  const grouped: Commits["grouped"] = <Value>(operation: Decision, work: Work<Value>) => {
     const { promise, resolve } = Promise.withResolvers<Result<Value>>()
     const perform = (): (() => void) => {
-      const { result, told } = decide(deps, work)
+      const { result, told } = decide(deps, operation, work)
       return () => {
+        ports.reach(`${operation}.after_commit`)
         told()
         resolve(result)
       }

@@ -4,7 +4,7 @@ import type { ComputerId, SessionId } from "@computerd/protocol/ids"
 import type { Ports } from "../ports.ts"
 import type { Settings } from "../rules/given.ts"
 import { progress } from "../rules/progress.ts"
-import { openStore } from "../store/open.ts"
+import { openStore, type Store } from "../store/open.ts"
 import { computers, outside, publication } from "./calls.ts"
 import { createCommits, settledTurns, type Told } from "./commits.ts"
 import { createDue } from "./due.ts"
@@ -31,7 +31,7 @@ export interface ReceiverOptions {
 const reconsiderRoom = ({ store, commits }: Parts): void => {
   const resting = store.tables.computers.all().filter((computer) => computer.desired !== "running")
   if (resting.length === 0) return
-  commits.now("reconsider room", (draft, given) => {
+  commits.now("due", (draft, given) => {
     for (const computer of resting) draft.touchComputer(computer.id)
     progress(draft, given)
     return ok(undefined)
@@ -40,11 +40,15 @@ const reconsiderRoom = ({ store, commits }: Parts): void => {
 
 /** Opens the store; a refusal says what is wrong with the file. */
 export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
-  const { ports, settings } = options
   const opened = openStore(options.path)
-  if (!opened.ok) return opened
-  const store = opened.value
-  store.transaction(store.tables.computers.forgetAttachments)
+  return opened.ok ? ok(receiverOver(opened.value, options)) : opened
+}
+
+/** Takes the store over; it is closed with the receiver. */
+export const receiverOver = (store: Store, options: Omit<ReceiverOptions, "path">): Receiver => {
+  const { ports, settings } = options
+  ports.reach("store.migrated")
+  store.transaction(() => store.tables.computers.forgetAttachments(ports.now() + settings.leaseMs))
   ports.journal.record({ type: "store_opened", path: store.path, version: store.version })
 
   const waits = createWaits(ports)
@@ -82,7 +86,7 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
     store.close()
   }
 
-  return ok({
+  return {
     ...publication(parts),
     ...outside(parts),
     ...computers(parts),
@@ -97,5 +101,5 @@ export const createReceiver = (options: ReceiverOptions): Result<Receiver> => {
       closing ??= close()
       return closing
     },
-  })
+  }
 }

@@ -49,7 +49,7 @@ export const createDue = (deps: DueDeps): Due => {
   const closeIdle = (now: number): boolean => {
     const due = store.tables.sessions.dueForClosing(now, batch)
     if (due.length === 0) return false
-    commits.now("close idle Sessions", (draft, given) => {
+    commits.now("due", (draft, given) => {
       for (const id of due) draft.touch(id)
       progress(draft, given)
       return ok(undefined)
@@ -60,7 +60,7 @@ export const createDue = (deps: DueDeps): Due => {
   const retire = (now: number): boolean => {
     const due = store.tables.computers.dueForDeletion(now, batch)
     if (due.length === 0) return false
-    commits.now("retire unused Computers", (draft, given) => {
+    commits.now("due", (draft, given) => {
       for (const id of due) retireUnused(draft, id, given)
       return ok(undefined)
     })
@@ -79,7 +79,9 @@ export const createDue = (deps: DueDeps): Due => {
         ? 0
         : store.transaction(() => store.tables.turns.expire(now - retention, now, housekeepingBatch))
     if (pruned >= housekeepingBatch || expired >= housekeepingBatch) return true
+    ports.reach("store.before_checkpoint")
     store.checkpoint()
+    ports.reach("store.after_checkpoint")
     housekeepingAt = now + housekeepingMs
     return false
   }

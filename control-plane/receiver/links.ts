@@ -38,7 +38,7 @@ export const links = (parts: Parts): LinkCalls => {
       ports.journal.record({ type: "supervisor_detached", computerId, epoch })
     },
     event: (computerId, epoch, seq, _atMs, event) =>
-      commits.now(`event ${event.type}`, (draft, given) =>
+      commits.now("event", (draft, given) =>
         applyReport(draft, { computerId, epoch, seq, event }, { given, journal: ports.journal }),
       ),
     admit: (computerId, epoch, request, signal) => admissions.admit({ computerId, epoch, request }, signal),

@@ -131,8 +131,11 @@ export interface Computers extends Table<Computer> {
   readonly waitingForRoom: (environment: EnvironmentKey, limit: number) => readonly Computer[]
   readonly dueForDeletion: (now: number, limit: number) => readonly ComputerId[]
   readonly nextDeletion: () => number | undefined
-  /** Supervisors attach again after a restart of the control plane. */
-  readonly forgetAttachments: () => void
+  /**
+   * Supervisors attach again after a restart of the control plane. A lease that was not given back counts anew, up to
+   * `leaseUntil`: the clock may have leapt meanwhile, and it must neither end early nor block others for long.
+   */
+  readonly forgetAttachments: (leaseUntil: number) => void
   readonly acknowledge: (id: ComputerId, seq: number) => void
 }
 
@@ -195,8 +198,9 @@ export const computersOf = (sql: Sql): Computers => {
       sql.get<{ readonly due: number | null }>(
         "select min(delete_due) as due from computers where delete_due is not null",
       )?.due ?? undefined,
-    forgetAttachments: () => {
+    forgetAttachments: (leaseUntil) => {
       sql.run("update computers set attached = 0 where attached = 1")
+      sql.run("update computers set lease_until = $1 where lease_until is not null", leaseUntil)
     },
     acknowledge: (id, seq) => {
       sql.run("update computers set command_ack = $1 where id = $2 and command_ack < $1", seq, id)

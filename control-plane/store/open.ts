@@ -86,7 +86,11 @@ const unavailable = (path: string, problem: string): ReturnType<typeof fail> =>
 
 const open = (path: string): Result<Store> => {
   if (path !== ":memory:") restrict(path)
-  const database = new Database(path, { create: true, strict: true })
+  return storeOver(new Database(path, { create: true, strict: true }), path)
+}
+
+/** Brings an open database to the present layout and takes it as the store; `path` is for messages. */
+export const storeOver = (database: Database, path: string): Result<Store> => {
   for (const pragma of pragmas) database.run(pragma)
   const sql = sqlOf(database)
   const version = versionOf(sql)

@@ -50,8 +50,7 @@ export const computerRoutes = {
     method: "POST",
     path: "/v1/computers",
     permission: "computers:write",
-    description:
-      "Creates a Computer from a Template of the current Deployment, which it keeps.",
+    description: "Creates a Computer from a Template of the current Deployment, which it keeps.",
     params: noParams,
     query: noQuery,
     body: { kind: "json", schema: CreateComputerRequest },

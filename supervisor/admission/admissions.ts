@@ -11,12 +11,21 @@ import type { Journal } from "../journal.ts"
 import type { UnfencedFrame } from "../link/dial.ts"
 import type { LinkRequests } from "../link/link.ts"
 import type { Ports } from "../ports.ts"
-import { idempotencyKeyOf, kindOf, notSent, outcomeUnknown, patienceMs, unanswered } from "./call.ts"
+import {
+  idempotencyKeyOf,
+  isTimeout,
+  kindOf,
+  notSent,
+  outcomeUnknown,
+  patienceMs,
+  unanswered,
+} from "./call.ts"
 import { type Call, Calls, callsMax } from "./calls.ts"
 import type { AdmissionJournal } from "./journal.ts"
 import { createReconciliation, type Reconciliation } from "./settle.ts"
 
 export interface AdmissionsDeps {
+  /** Its time is that of Session processes, who wait. */
   readonly ports: Ports
   readonly journal: Journal
   readonly entries: AdmissionJournal
@@ -38,7 +47,7 @@ export class Admissions implements LinkRequests {
     const { entries, journal, send, ports } = deps
     this.#deps = deps
     this.#calls = new Calls(deps)
-    this.#reconciliation = createReconciliation({ entries, journal, send, newId: ports.newId })
+    this.#reconciliation = createReconciliation({ ...ports, entries, journal, send })
     // What an earlier run sent will not be answered to this one.
     this.#record("start", entries.doubt)
   }
@@ -68,12 +77,14 @@ export class Admissions implements LinkRequests {
     this.#reconciliation.lost()
     for (const call of this.#calls.all()) this.#cut(call)
     this.#record("link loss", this.#deps.entries.doubt)
+    this.#deps.ports.reach("admission.after_doubt")
   }
 
   answered(requestId: RequestId, answer: AdmissionAnswer): void {
     const call = this.#calls.get(requestId)
     if (call === undefined) return
     if (call.kind === "mutation") this.#settle(requestId, answer)
+    if (call.kind === "wait" && isTimeout(answer) && this.#calls.dispatchRest(call)) return
     this.#calls.finish(call, answer)
   }
 
@@ -107,10 +118,15 @@ export class Admissions implements LinkRequests {
     const key = idempotencyKeyOf(call.request)
     if (key === undefined) return fail("invalid_arguments", "idempotencyKey is required", "idempotencyKey")
     if (this.#link === "down") return outOfReach()
-    const { entries } = this.#deps
+    const { entries, ports } = this.#deps
+    ports.reach("admission.before_commit")
     if (!this.#record("admission", () => entries.write(call.requestId, call.request, key)))
       return notSent("the supervisor's store cannot record the call")
-    if (this.#calls.dispatch(call)) return undefined
+    ports.reach("admission.after_commit")
+    if (this.#calls.dispatch(call)) {
+      ports.reach("admission.after_send")
+      return undefined
+    }
     this.#calls.drop(call)
     this.#settle(call.requestId, undefined)
     return outOfReach()
@@ -134,7 +150,10 @@ export class Admissions implements LinkRequests {
   }
 
   #settle(requestId: RequestId, answer: AdmissionAnswer | undefined): void {
-    this.#record("admission", () => this.#deps.entries.settle(requestId, answer))
+    const { entries, ports } = this.#deps
+    ports.reach("admission.before_settle")
+    this.#record("admission", () => entries.settle(requestId, answer))
+    ports.reach("admission.after_settle")
   }
 
   /** An entry that a full disk keeps from being settled stays uncertain and is asked for later. */

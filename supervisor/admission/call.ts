@@ -38,6 +38,12 @@ export const idempotencyKeyOf = (request: AdmissionRequest): string | undefined 
 
 export const waitOver: AdmissionAnswer = { ok: true, value: { status: "timeout" } }
 
+export const isTimeout = (answer: AdmissionAnswer): boolean => {
+  if (!answer.ok) return false
+  const { status } = answer.value
+  return status === "timeout"
+}
+
 export const notSent = (why: string): AdmissionAnswer =>
   fail("admission_unavailable", `${why}; nothing was sent, so the same call may be retried freely`)
 

@@ -14,6 +14,8 @@ import { type CallKind, outcomeUnknown, remaining, unanswered, waitOver } from "
 export const callsMax = 4_096
 /** With the link up the control plane ends a wait itself; this is for one that does not. */
 const waitSlackMs = 2_000
+/** Timers count whole milliseconds. */
+const restMinMs = 1
 
 export interface Call {
   readonly requestId: RequestId
@@ -71,6 +73,15 @@ export class Calls {
     const sent = this.#deps.send({ kind: "admit", requestId, request })
     this.#change(call, { progress: sent ? "sent" : "unsent" })
     return sent
+  }
+
+  /**
+   * Sends a wait again whose own time is not over, although the control plane's is: this process or its Sessions stood
+   * still meanwhile. False when nothing is left of it.
+   */
+  dispatchRest(call: Call): boolean {
+    const leftMs = call.deadlineMs - this.#deps.ports.clock.monotonicMs()
+    return leftMs >= restMinMs && this.dispatch(call)
   }
 
   /** The caller's promise: settled by an answer, the deadline or the caller itself, whichever is first. */

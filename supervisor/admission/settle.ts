@@ -4,6 +4,7 @@
  */
 import type { NewId, RequestId } from "@computerd/protocol/ids"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
+import type { Reach } from "../crash-points.ts"
 import type { Journal } from "../journal.ts"
 import type { UnfencedFrame } from "../link/dial.ts"
 import type { UncertainAdmission } from "../store/admissions.ts"
@@ -24,17 +25,20 @@ export interface ReconciliationDeps {
   readonly journal: Journal
   readonly newId: NewId
   readonly send: (frame: UnfencedFrame) => boolean
+  readonly reach: Reach
 }
 
 export const createReconciliation = (deps: ReconciliationDeps): Reconciliation => {
-  const { entries, journal, newId, send } = deps
+  const { entries, journal, newId, send, reach } = deps
   /** By the id of the question. */
   const asked = new Map<RequestId, UncertainAdmission>()
 
   const ask = (admission: UncertainAdmission): void => {
     const requestId = newId("req")
     const { sessionId, idempotencyKey } = admission
-    if (send({ kind: "receipt", requestId, sessionId, idempotencyKey })) asked.set(requestId, admission)
+    if (!send({ kind: "receipt", requestId, sessionId, idempotencyKey })) return
+    asked.set(requestId, admission)
+    reach("receipt.after_request")
   }
 
   const askMore = (): void => {
@@ -48,7 +52,9 @@ export const createReconciliation = (deps: ReconciliationDeps): Reconciliation =
       const admission = asked.get(requestId)
       if (admission === undefined) return
       asked.delete(requestId)
+      reach("receipt.before_settle")
       const { state } = entries.settle(admission.requestId, answer)
+      reach("receipt.after_settle")
       journal.record({ event: "admission_reconciled", sessionId: admission.sessionId, state })
       askMore()
     },

@@ -65,7 +65,9 @@ export const createBundles = (deps: BundlesDeps): Bundles => {
       const unpacked = await unpack(archive, content)
       if (!unpacked.ok) return { ok: false, error: { ...unpacked.error, final: true } }
       await rm(join(root, digest), { recursive: true, force: true })
+      ports.reach("bundle.before_rename")
       await rename(content, join(root, digest))
+      ports.reach("bundle.after_rename")
       const tookMs = Math.round(ports.clock.monotonicMs() - startedMs)
       journal.record({ event: "bundle_stored", digest, bytes, tookMs })
       return ok(undefined)

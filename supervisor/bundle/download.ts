@@ -1,5 +1,4 @@
 /** Fetches one bundle archive into a file and proves that it is the one that was named. */
-import { createHash } from "node:crypto"
 import { open } from "node:fs/promises"
 import { type Failure, fail, failure, ok, type Result } from "@computerd/protocol/errors"
 import type { Digest } from "@computerd/protocol/ids"
@@ -36,7 +35,7 @@ const statusFailure = (digest: Digest, status: number): Result<never, DownloadFa
 
 /** Writes the body and answers with its digest. */
 const receive = async (body: ReadableStream<Uint8Array>, file: string): Promise<Result<string>> => {
-  const hash = createHash("sha256")
+  const hash = new Bun.CryptoHasher("sha256")
   const target = await open(file, "wx", 0o600)
   let bytes = 0
   try {

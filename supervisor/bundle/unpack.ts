@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs"
 import { isAbsolute, join, normalize } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
-import { extract } from "tar"
 
 const entryFile = "index.js"
 
@@ -43,6 +42,8 @@ const ownerMode = ({ type, mode }: { readonly type: string; readonly mode?: numb
 export const unpack = async (archive: string, directory: string): Promise<Result<string>> => {
   let refused: string | undefined
   try {
+    // Loaded when there is something to unpack: a supervisor that is started again seldom has.
+    const { extract } = await import("tar")
     await extract({
       file: archive,
       cwd: directory,

@@ -172,17 +172,21 @@ export class Connection {
 
   /** Both or neither: the effect of the frame and the cursor that says it was applied. */
   #apply(seq: number, effect: () => void): void {
-    const { store } = this.#deps
+    const { store, ports } = this.#deps
     try {
       store.transaction(() => {
         store.processes.setReceived(this.process.sessionId, seq)
+        // First, since other effects wait for the commit too.
+        store.afterCommit(() => ports.reach("report.after_commit"))
         effect()
+        ports.reach("report.before_commit")
       })
     } catch (error) {
       this.#storeFailed("channel frame", error)
       return
     }
     this.#acknowledge()
+    ports.reach("report.after_acknowledgement")
   }
 
   /** CH3: the process is told, and a numbered frame that was next counts as received. */
@@ -210,6 +214,7 @@ export class Connection {
       if (text === undefined) return false
       this.#send(`{"kind":"frame","seq":${seq},"ack":${received},"body":${text}}`)
       this.#sentUpTo = seq
+      this.#deps.ports.reach("frame.after_send")
       if (this.#isBlocked || this.#phase !== "open") return false
     }
     return true

@@ -1,12 +1,15 @@
-/** Secrets of Session processes: 32 random bytes that only the process keeps. */
-import { createHash, timingSafeEqual } from "node:crypto"
+/**
+ * Secrets of Session processes: 32 random bytes that only the process keeps. The runtime's own functions do without
+ * `node:crypto`, whose loading would be felt in each start of a supervisor.
+ */
 
 const secretBytes = 32
 
 export const newSecret = (randomBytes: (count: number) => Uint8Array): string =>
   Buffer.from(randomBytes(secretBytes)).toString("base64url")
 
-export const secretHash = (secret: string): string => createHash("sha256").update(secret).digest("hex")
+export const secretHash = (secret: string): string =>
+  new Bun.CryptoHasher("sha256").update(secret).digest("hex")
 
 const scheme = "Bearer "
 
@@ -19,11 +22,11 @@ export const findBySecret = <Candidate extends { readonly secretHash: string }>(
   candidates: readonly Candidate[],
   secret: string,
 ): Candidate | undefined => {
-  const presented = createHash("sha256").update(secret).digest()
+  const presented = new Bun.CryptoHasher("sha256").update(secret).digest()
   let found: Candidate | undefined
   for (const candidate of candidates) {
     const expected = Buffer.from(candidate.secretHash, "hex")
-    if (expected.length === presented.length && timingSafeEqual(expected, presented)) found = candidate
+    if (expected.length === presented.length && crypto.timingSafeEqual(expected, presented)) found = candidate
   }
   return found
 }

@@ -122,6 +122,7 @@ export const openChannelServer = (deps: ChannelServerDeps): Result<ChannelServer
   if (!bound.ok) return bound
   const { port, server } = bound.value
   store.transaction(() => store.meta.set("channel_port", String(port)))
+  ports.reach("channel.port_recorded")
   journal.record({
     event: "channel_listening",
     port,

@@ -22,6 +22,7 @@ export const configurationFields: Readonly<Record<ConfigurationKey, Configuratio
   ports: { variable: "COMPUTERD_PORTS", flag: "--ports", form: "ports" },
   sessionHost: { variable: "COMPUTERD_SESSION_HOST", flag: "--session-host", form: "json" },
   environment: { variable: "COMPUTERD_ENVIRONMENT", flag: "--environment", form: "json" },
+  limits: { variable: "COMPUTERD_LIMITS", flag: "--limits", form: "json" },
   logLevel: { variable: "COMPUTERD_LOG_LEVEL", flag: "--log-level", form: "text" },
   lifeline: { variable: "COMPUTERD_LIFELINE", flag: "--lifeline", form: "switch" },
 }

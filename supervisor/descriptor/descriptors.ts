@@ -20,8 +20,9 @@ import type { Journal } from "../journal.ts"
 import type { Lease } from "../link/lease.ts"
 import type { Ports } from "../ports.ts"
 import type { AskedPolicy, ProcessIdentity, Sessions } from "../session/sessions.ts"
+import type { SessionTime } from "../session/time.ts"
 import type { Store } from "../store/open.ts"
-import { type DescriptorRow, type ScopesTable, scopesTable } from "../store/scopes.ts"
+import { type DescriptorRow, type ScopeRow, type ScopesTable, scopesTable } from "../store/scopes.ts"
 import { processAuthority } from "./authority.ts"
 import { type EndCause, type Listener, openListener } from "./listener.ts"
 import { candidatePorts } from "./port.ts"
@@ -30,6 +31,7 @@ import { processKeyBytes } from "./token.ts"
 
 export interface DescriptorsDeps {
   readonly ports: Ports
+  readonly time: SessionTime
   readonly journal: Journal
   readonly store: Store
   readonly range: PortRange
@@ -40,6 +42,8 @@ export interface DescriptorsDeps {
   /** A living process cannot be served where its headers say. */
   readonly unrestorable: (process: ProcessIdentity, message: string) => void
 }
+
+const nameOf = ({ sessionId, generation }: ProcessIdentity): string => `${sessionId} ${generation}`
 
 const unavailable = (what: string): Result<never> =>
   fail("admission_unavailable", `${what}; ask again in a moment`)
@@ -79,10 +83,12 @@ export class Descriptors {
 
   /** After a restart: listens again, on the same ports, for the processes that lived on; forgets the others. */
   restore(): void {
+    const scopesOf = this.#table.scopeReader()
+    const living = new Set(this.#deps.living().map(nameOf))
     for (const row of this.#table.descriptors()) {
-      const assignment = this.#living(row)
+      const assignment = living.has(nameOf(row)) ? this.#deps.find(row.sessionId)?.assignment : undefined
       if (assignment === undefined) this.#forget(row)
-      else this.#reopen(row, assignment)
+      else this.#reopen(row, assignment, scopesOf(row))
     }
   }
 
@@ -102,13 +108,6 @@ export class Descriptors {
   #current(process: ProcessIdentity): Listener | undefined {
     const listener = this.#listeners.get(process.sessionId)
     return listener?.process.generation === process.generation ? listener : undefined
-  }
-
-  #living({ sessionId, generation }: ProcessIdentity): SessionAssignment | undefined {
-    const lives = this.#deps
-      .living()
-      .some((process) => process.sessionId === sessionId && process.generation === generation)
-    return lives ? this.#deps.find(sessionId)?.assignment : undefined
   }
 
   /** Has the process's listener serve the scope, if it may be one more. */
@@ -158,19 +157,21 @@ export class Descriptors {
     const kept = this.#write(() => {
       this.#table.putDescriptor(listener.row)
       this.#table.putScope(listener.process, { digest, scope, createdAtMs })
+      this.#deps.ports.reach("descriptor.before_commit")
     })
     if (!kept) return unavailable("the supervisor's store cannot keep the descriptor")
+    this.#deps.ports.reach("descriptor.after_commit")
     listener.add(digest, scope)
     const scopes = listener.digests().size
     this.#deps.journal.record({ event: "mcp_scope_added", ...listener.process, digest, scopes })
     return ok(true)
   }
 
-  #reopen(row: DescriptorRow, assignment: SessionAssignment): void {
+  #reopen(row: DescriptorRow, assignment: SessionAssignment, scopes: readonly ScopeRow[]): void {
     const { sessionId, generation, port } = row
     const listener = this.#open(row, assignment)
     if (listener.ok) {
-      for (const { digest, scope } of this.#table.scopesOf(row)) listener.value.add(digest, scope)
+      for (const { digest, scope } of scopes) listener.value.add(digest, scope)
       this.#register(listener.value)
       return
     }

@@ -13,6 +13,7 @@ import type { Lease } from "../link/lease.ts"
 import type { Ports } from "../ports.ts"
 import { within } from "../ports.ts"
 import type { ProcessIdentity, Sessions } from "../session/sessions.ts"
+import type { SessionTime } from "../session/time.ts"
 import type { DescriptorRow } from "../store/scopes.ts"
 import { requestAdmission } from "./authority.ts"
 import { createTokenIndex } from "./lookup.ts"
@@ -42,6 +43,8 @@ export interface ListenerOptions {
   readonly row: DescriptorRow
   readonly role: SessionAssignment["role"]
   readonly ports: Ports
+  /** In which its process waits for answers. */
+  readonly time: Pick<SessionTime, "clock" | "timers">
   readonly lease: Lease
   readonly find: Sessions["find"]
   readonly invoke: Invoke
@@ -49,7 +52,7 @@ export interface ListenerOptions {
 }
 
 export const openListener = (options: ListenerOptions): Result<Listener> => {
-  const { row, role, ports, lease, find, invoke, journal } = options
+  const { row, role, ports, time, lease, find, invoke, journal } = options
   const process: ProcessIdentity = { sessionId: row.sessionId, generation: row.generation }
   const digests = new Set<string>()
   const tokens = createTokenIndex<{ readonly scope: Scope; readonly id: string }>(
@@ -62,8 +65,7 @@ export const openListener = (options: ListenerOptions): Result<Listener> => {
     admission: () => requestAdmission(process, find(row.sessionId), lease.state()),
     invoke: ({ scope, tool, arguments: args, signal }) =>
       invoke({ ...process, scope, tool, arguments: { ...args } }, signal),
-    clock: ports.clock,
-    timers: ports.timers,
+    ...time,
     fault: (error) =>
       journal.record({
         event: "mcp_fault",

@@ -4,7 +4,6 @@
  * T2 the header is looked up by a keyed digest, which is then compared in constant time: neither step takes longer the
  *    more of a token was guessed
  */
-import { timingSafeEqual } from "node:crypto"
 
 const digestBytes = 32
 
@@ -34,7 +33,9 @@ export const createTokenIndex = <Descriptor>(lookupKey: Uint8Array): TokenIndex<
     },
     find: (authorization) => {
       const entry = entries.get(digest(authorization))
-      return entry !== undefined && timingSafeEqual(entry.digest, presented) ? entry.descriptor : undefined
+      return entry !== undefined && crypto.timingSafeEqual(entry.digest, presented)
+        ? entry.descriptor
+        : undefined
     },
     clear: () => entries.clear(),
   }

@@ -18,6 +18,7 @@ import type { LinkDeps } from "./link.ts"
 import type { AttemptOutcome } from "./outcome.ts"
 import { createPump, type Pump } from "./pump.ts"
 import { createRenewal, type Renewal } from "./renewal.ts"
+import type { DialTarget } from "./transport.ts"
 
 /** What exists from `attached` on. */
 interface Tasks {
@@ -27,8 +28,7 @@ interface Tasks {
 
 export interface ConnectionOptions {
   readonly deps: LinkDeps
-  readonly url: string
-  readonly credential: string
+  readonly target: DialTarget
   /** The desired state is taken over and the lease is held. */
   readonly attached: () => void
 }
@@ -42,14 +42,15 @@ export class Connection {
   #attachAskedAtMs = 0
 
   constructor(options: ConnectionOptions) {
-    const { deps, url, credential } = options
+    const { deps, target } = options
     this.#options = options
     this.#deps = deps
     const handlers = {
       attach: () => this.#attachFrame(),
       perform: (effect: DelegatedEffect) => this.#perform(effect),
     }
-    this.#attempt = new Attempt({ url, credential, timers: deps.ports.timers, handlers })
+    const { transport, ports } = deps
+    this.#attempt = new Attempt({ target, transport, timers: ports.timers, handlers })
     this.ended = this.#end()
   }
 
@@ -62,13 +63,18 @@ export class Connection {
     this.#tasks?.pump.run()
   }
 
+  /** This process has not run for a while: whether the peer is still there is to be seen. */
+  probe(): void {
+    this.#tasks?.renewal.probe()
+  }
+
   stop(): void {
     this.#attempt.stop()
   }
 
   #attachFrame(): LinkUpFrame {
     const { ports, store, leases, sessions, computerId, bootId, version } = this.#deps
-    this.#attachAskedAtMs = ports.clock.monotonicMs()
+    this.#attachAskedAtMs = ports.clock.elapsedMs()
     return {
       kind: "attach",
       protocol: linkProtocol,
@@ -92,7 +98,7 @@ export class Connection {
         this.#apply(effect.seq, effect.command)
         break
       case "forget_events":
-        this.#deps.outbox.acknowledge(effect.ack)
+        this.#forgetEvents(effect.ack)
         this.#tasks?.pump.acknowledged(effect.ack)
         break
       case "renew":
@@ -115,15 +121,20 @@ export class Connection {
 
   /** LK1 */
   #adopt(frame: Attached): void {
-    const { store, lease, leases, outbox, sessions, journal } = this.#deps
+    const { store, lease, leases, outbox, sessions, journal, ports } = this.#deps
     const { epoch } = frame.lease
     store.synced(() => {
       // Before the steps that the desired state leads to: they need the lease.
-      store.afterCommit(() => lease.grant(frame.lease, this.#attachAskedAtMs))
+      store.afterCommit(() => {
+        ports.reach("attach.after_commit")
+        lease.grant(frame.lease, this.#attachAskedAtMs)
+        ports.reach("lease.after_grant")
+      })
       leases.setEpoch(epoch)
       leases.setReceived(frame.commandSeq)
       outbox.align(frame.received)
       sessions.reconcile(frame.run)
+      ports.reach("attach.before_commit")
     })
     const pending = outbox.unacknowledged()
     journal.record({ event: "link_attached", epoch, sessions: frame.run.length, pending })
@@ -140,6 +151,7 @@ export class Connection {
       inbound: leases.received,
       bufferedBytes: () => attempt.bufferedBytes(),
       send,
+      reach: ports.reach,
     })
     const renewal = createRenewal({
       ports,
@@ -155,16 +167,27 @@ export class Connection {
 
   /** LK2 */
   #apply(seq: number, command: LinkCommand): void {
-    const { store, leases, sessions } = this.#deps
+    const { store, leases, sessions, ports } = this.#deps
     store.transaction(() => {
+      store.afterCommit(() => ports.reach("command.after_commit"))
       leases.setReceived(seq)
       sessions.apply(command)
+      ports.reach("command.before_commit")
     })
+  }
+
+  #forgetEvents(ack: number): void {
+    const { outbox, ports } = this.#deps
+    ports.reach("event.before_forgetting")
+    outbox.acknowledge(ack)
+    ports.reach("event.after_forgetting")
   }
 
   #renew(requestId: RequestId, grant: Grant): void {
     const askedAtMs = this.#tasks?.renewal.answered(requestId, grant)
-    if (askedAtMs !== undefined) this.#deps.lease.grant(grant, askedAtMs)
+    if (askedAtMs === undefined) return
+    this.#deps.lease.grant(grant, askedAtMs)
+    this.#deps.ports.reach("lease.after_renewal")
   }
 
   async #end(): Promise<AttemptOutcome> {

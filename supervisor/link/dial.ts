@@ -1,5 +1,5 @@
 /**
- * Carries out one attempt over a WebSocket: feeds the machine of `attempt.ts` what happens on the socket, performs its
+ * Carries out one attempt over a socket: feeds the machine of `attempt.ts` what happens on the socket, performs its
  * effects in order, and settles once with the outcome. Nothing of it outlives `ended`: its timers are cleared and
  * its socket is closed, by force when the peer does not answer the close.
  */
@@ -14,6 +14,7 @@ import {
   transition,
 } from "./attempt.ts"
 import type { AttemptOutcome } from "./outcome.ts"
+import type { DialTarget, LinkSocket, LinkTransport } from "./transport.ts"
 
 /** From the dial until `attached`. */
 export const attachTimeoutMs = 15_000
@@ -30,9 +31,8 @@ export interface AttemptHandlers {
 }
 
 export interface DialOptions {
-  /** `ws://…` or `wss://…`. */
-  readonly url: string
-  readonly credential: string
+  readonly target: DialTarget
+  readonly transport: LinkTransport
   readonly timers: Timers
   readonly handlers: AttemptHandlers
 }
@@ -53,31 +53,31 @@ export class Attempt {
   readonly ended: Promise<AttemptOutcome>
   readonly #handlers: AttemptHandlers
   readonly #timers: Timers
-  readonly #socket: WebSocket
+  readonly #socket: LinkSocket
   readonly #cancelDeadline: Cancel
   readonly #settle: (outcome: AttemptOutcome) => void
   #phase: AttemptPhase = initialPhase
+  #cancelClose: Cancel = () => undefined
 
-  constructor({ url, credential, timers, handlers }: DialOptions) {
+  constructor({ target, transport, timers, handlers }: DialOptions) {
     const { promise, resolve } = Promise.withResolvers<AttemptOutcome>()
     this.ended = promise
     this.#settle = resolve
     this.#handlers = handlers
     this.#timers = timers
-    this.#socket = new WebSocket(url, { headers: { Authorization: `Bearer ${credential}` } })
+    this.#socket = this.#dial(target, transport)
     this.#cancelDeadline = timers.after(attachTimeoutMs, () => this.#attachOverdue())
-    this.#listen(url)
   }
 
   /** Puts a frame on the wire; false when the link is not attached. */
   send(frame: UnfencedFrame): boolean {
-    if (this.#phase.phase !== "attached" || this.#socket.readyState !== WebSocket.OPEN) return false
+    if (this.#phase.phase !== "attached" || !this.#socket.isOpen()) return false
     this.#write({ ...frame, epoch: this.#phase.epoch })
     return true
   }
 
   bufferedBytes(): number {
-    return this.#socket.bufferedAmount
+    return this.#socket.bufferedBytes()
   }
 
   /** Nothing was heard for too long. */
@@ -89,18 +89,19 @@ export class Attempt {
     this.#step({ type: "stop" })
   }
 
-  #listen(url: string): void {
-    this.#socket.addEventListener("open", () => this.#step({ type: "opened" }))
-    this.#socket.addEventListener("message", ({ data }) => this.#hear(data))
-    this.#socket.addEventListener("error", () =>
-      this.#step({ type: "closed", detail: `no connection to ${url}` }),
-    )
-    this.#socket.addEventListener("close", ({ code, reason }) =>
-      this.#step({
-        type: code === linkParkedCode ? "parked" : "closed",
-        detail: closedText(code, reason),
-      }),
-    )
+  #dial(target: DialTarget, transport: LinkTransport): LinkSocket {
+    return transport.dial(target, {
+      opened: () => this.#step({ type: "opened" }),
+      heard: (data) => this.#hear(data),
+      failed: () => this.#step({ type: "closed", detail: `no connection to ${target.url}` }),
+      closed: (code, reason) => this.#closed(code, reason),
+    })
+  }
+
+  #closed(code: number, reason: string): void {
+    this.#cancelClose()
+    const type = code === linkParkedCode ? "parked" : "closed"
+    this.#step({ type, detail: closedText(code, reason) })
   }
 
   #hear(data: unknown): void {
@@ -157,14 +158,13 @@ export class Attempt {
   }
 
   #write(frame: LinkUpFrame): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(frame))
+    if (this.#socket.isOpen()) this.#socket.send(JSON.stringify(frame))
   }
 
   #close(): void {
     this.#cancelDeadline()
-    if (this.#socket.readyState === WebSocket.CLOSED) return
+    if (this.#socket.isClosed()) return
     this.#socket.close()
-    const cancel = this.#timers.after(closeTimeoutMs, () => this.#socket.terminate())
-    this.#socket.addEventListener("close", cancel)
+    this.#cancelClose = this.#timers.after(closeTimeoutMs, () => this.#socket.terminate())
   }
 }

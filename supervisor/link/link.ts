@@ -10,6 +10,7 @@ import type { Attached } from "./attempt.ts"
 import type { UnfencedFrame } from "./dial.ts"
 import type { Lease } from "./lease.ts"
 import type { Outbox } from "./outbox.ts"
+import type { LinkTransport } from "./transport.ts"
 
 /** Tool calls are decided and tracked elsewhere; the link carries their frames and says when it comes and goes. */
 export interface LinkRequests {
@@ -28,6 +29,7 @@ export interface LinkSessions {
 
 export interface LinkDeps {
   readonly ports: Ports
+  readonly transport: LinkTransport
   readonly journal: Journal
   readonly store: Store
   readonly leases: LeaseTable
@@ -65,6 +67,8 @@ export interface Link {
   readonly send: (frame: UnfencedFrame) => boolean
   /** Events were committed to the outbox. */
   readonly pump: () => void
+  /** This process has not run for a while: makes sure of the connection, or dials without waiting longer. */
+  readonly verify: () => void
   /** Waits until the outbox is empty, at most so long; tells whether it is. */
   readonly flush: (limitMs: number) => Promise<boolean>
   /** Gives the lease back, closes, and never dials again. */

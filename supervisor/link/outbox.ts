@@ -2,26 +2,33 @@
  * The durable outbox: events for the control plane, numbered inside the transaction of the change they report, sent
  * in order and kept until they are acknowledged (N1).
  *
- * O1 a lifecycle event is always accepted; output is refused first, so that room for lifecycle remains
- * O2 refused output leaves a mark in the Turn's output that says how much is missing
+ * O1 the end of a Turn, of a process or of a Session is always accepted. Output is refused first; then whatever begins
+ *    something, so that a long outage begins no more than the outbox can tell the end of
+ * O2 refused output leaves a mark (`output.ts`)
  * O3 numbering follows what the control plane has: after a store or a control plane lost its last entries, the
  *    events that it lacks are numbered on from there, and none is mistaken for an older one
+ * O4 an event that nobody can read is set aside and told of, and keeps no other from being sent
  */
 import { utf8Bytes } from "@computerd/protocol/content"
-import type { TurnId } from "@computerd/protocol/ids"
+import { CodedError, failure } from "@computerd/protocol/errors"
 import { unacknowledgedFramesMax } from "@computerd/protocol/limits"
 import type { LinkEvent } from "@computerd/protocol/link"
 import type { Journal } from "../journal.ts"
 import type { Clock } from "../ports.ts"
 import type { Store } from "../store/open.ts"
 import { type OutboxRow, outboxTable } from "../store/outbox.ts"
+import { createOutput } from "./output.ts"
+import type { Read } from "./unreadable.ts"
 
 /** What a long outage may keep of output; a fifth of the frames stays free for lifecycle (O1). */
 export const outputEventsMax = (unacknowledgedFramesMax * 4) / 5
+/** Of output and questions together. */
 export const outputMaxBytes = 32 * 1024 * 1024
+/** For whoever wants to look. */
+export const setAsideKept = 100
 
 export interface Outbox {
-  /** Must be called inside the transaction of the state change. */
+  /** Must be called inside the transaction of the state change; throws when there is no room for it (O1). */
   readonly push: (event: LinkEvent) => void
   readonly after: (seq: number, limit: number) => readonly OutboxRow[]
   /** The highest number that has been on the wire. */
@@ -29,7 +36,10 @@ export interface Outbox {
   readonly acknowledge: (ack: number) => void
   /** `received` is the last event that the control plane applied, as `attached` says (O3). Inside a transaction. */
   readonly align: (received: number) => void
+  /** O4; the row that has been next on the wire. Another event takes its number, or those behind it move up. */
+  readonly setAside: (row: OutboxRow, why: Extract<Read, { readonly ok: false }>) => void
   readonly unacknowledged: () => number
+  readonly countSetAside: () => number
 }
 
 export interface OutboxDeps {
@@ -40,64 +50,75 @@ export interface OutboxDeps {
   readonly pushed: () => void
 }
 
-const turnEnding = (event: LinkEvent): TurnId | undefined =>
-  event.type === "turn_settled" || event.type === "process_exited" ? event.turnId : undefined
+const full = (type: string): CodedError =>
+  new CodedError(
+    failure(
+      "admission_unavailable",
+      `no room for ${type}: ${unacknowledgedFramesMax} events wait for the control plane; it is tried again`,
+    ),
+  )
+
+/** What weighs on the limit of bytes. */
+const bytesOf = (event: LinkEvent): number => {
+  if (event.type === "turn_output") return utf8Bytes(event.text)
+  return event.type === "question" ? utf8Bytes(JSON.stringify(event.question)) : 0
+}
 
 export const createOutbox = ({ store, clock, journal, pushed }: OutboxDeps): Outbox => {
   const table = outboxTable(store.database)
-  const missingBytes = new Map<TurnId, number>()
-  // Whatever an earlier run stored, it may have sent.
-  let sent = table.totals().lastSeq
+
+  /** What an earlier run stored it may have sent, unless it never came to send anything. */
+  const beginRun = (): number => {
+    const sentBefore = table.unsentAfter() ?? table.totals().lastSeq
+    store.transaction(() => table.setUnsentAfter(sentBefore))
+    return sentBefore
+  }
+  let sent = beginRun()
 
   const append = (event: LinkEvent): void => {
-    const outputBytes = event.type === "turn_output" ? utf8Bytes(event.text) : 0
     const seq = table.totals().lastSeq + 1
-    table.push({ seq, atMs: clock.wallMs(), body: JSON.stringify(event), outputBytes })
+    table.push({ seq, atMs: clock.wallMs(), body: JSON.stringify(event), outputBytes: bytesOf(event) })
     store.afterCommit(pushed)
   }
 
-  const outputFits = (bytes: number): boolean => {
+  const fits = (bytes: number, eventsMax: number): boolean => {
     const { events, outputBytes } = table.totals()
-    return events < outputEventsMax && outputBytes + bytes <= outputMaxBytes
+    return events < eventsMax && outputBytes + bytes <= outputMaxBytes
   }
 
-  const mark = (event: Extract<LinkEvent, { type: "turn_output" }>, bytes: number): void =>
-    append({
-      ...event,
-      text: `\n[${bytes} bytes of output were dropped: the control plane was out of reach]\n`,
-    })
+  const output = createOutput({ journal, append, fits: (bytes) => fits(bytes, outputEventsMax) })
 
-  const pushOutput = (event: Extract<LinkEvent, { type: "turn_output" }>): void => {
-    const bytes = utf8Bytes(event.text)
-    const missing = missingBytes.get(event.turnId)
-    if (!outputFits(bytes)) {
-      if (missing === undefined)
-        journal.record({ event: "output_refused", sessionId: event.sessionId, turnId: event.turnId })
-      missingBytes.set(event.turnId, (missing ?? 0) + bytes)
-      return
-    }
-    if (missing !== undefined) mark(event, missing)
-    missingBytes.delete(event.turnId)
+  const pushOpening = (event: LinkEvent): void => {
+    const bytes = bytesOf(event)
+    const room =
+      bytes === 0 ? table.totals().events < unacknowledgedFramesMax : fits(bytes, unacknowledgedFramesMax)
+    if (!room) throw full(event.type)
     append(event)
-  }
-
-  const markEnding = (event: LinkEvent): void => {
-    const turnId = turnEnding(event)
-    const missing = turnId === undefined ? undefined : missingBytes.get(turnId)
-    if (turnId === undefined || missing === undefined || !("generation" in event)) return
-    const { sessionId, generation } = event
-    mark({ type: "turn_output", sessionId, generation, turnId, text: "" }, missing)
-    missingBytes.delete(turnId)
   }
 
   return {
     push: (event) => {
-      if (event.type === "turn_output") {
-        pushOutput(event)
-        return
+      switch (event.type) {
+        case "turn_output":
+          output.push(event)
+          break
+        case "process_starting":
+        case "process_ready":
+        case "turn_started":
+        case "question":
+          pushOpening(event)
+          break
+        // There are no more of these than of what began, and of messages that the control plane sent.
+        case "turn_settled":
+        case "process_exited":
+        case "messages_dropped":
+        case "released":
+          output.ending(event)
+          append(event)
+          break
+        default:
+          event satisfies never
       }
-      markEnding(event)
-      append(event)
     },
     after: table.after,
     markSent: (seq) => {
@@ -106,6 +127,7 @@ export const createOutbox = ({ store, clock, journal, pushed }: OutboxDeps): Out
     acknowledge: (ack) => table.removeThrough(Math.min(ack, sent)),
     align: (received) => {
       table.removeThrough(Math.min(received, sent))
+      table.setUnsentAfter(undefined)
       const { lastSeq, events } = table.totals()
       const shift = received - (lastSeq - events)
       if (shift === 0) return
@@ -113,6 +135,25 @@ export const createOutbox = ({ store, clock, journal, pushed }: OutboxDeps): Out
       sent += shift
       journal.record({ event: "events_renumbered", received, shift, pending: events })
     },
+    setAside: ({ seq, body }, { reason, instead }) => {
+      store.transaction(() => {
+        table.keepAside(seq, reason)
+        table.pruneSetAside(setAsideKept)
+        if (instead !== undefined) {
+          table.replace(seq, JSON.stringify(instead))
+          return
+        }
+        table.remove(seq)
+        table.renumber(seq, -1)
+      })
+      journal.record({
+        event: "event_set_aside",
+        bytes: utf8Bytes(body),
+        reason,
+        told: instead?.type ?? null,
+      })
+    },
     unacknowledged: () => table.totals().events,
+    countSetAside: table.countSetAside,
   }
 }

@@ -6,12 +6,14 @@ import type { UnfencedFrame } from "./dial.ts"
 
 /** A renewal that is not answered in this time tells that the connection is dead, half-open ones included. */
 export const renewalAnswerMs = 10_000
-/** A timer that is later than this fired after a pause of this process: the answer may be waiting unread. */
-const pauseMs = 1_000
+/** After a pause the connection may be dead without a sign; a living one answers in a fraction of this. */
+export const probeAnswerMs = 3_000
 
 export interface Renewal {
-  /** Answers with the monotonic time at which that renewal was asked for. */
+  /** Answers with the time of `elapsedMs` at which that renewal was asked for. */
   readonly answered: (requestId: RequestId, grant: Grant) => number | undefined
+  /** Asks at once, and waits less long: whether the connection still lives is in doubt. */
+  readonly probe: () => void
   readonly stop: () => void
 }
 
@@ -28,21 +30,17 @@ export const createRenewal = ({ ports, renewMs, send, overdue }: RenewalDeps): R
   let stopAnswerTimer: Cancel = () => undefined
   let stopRenewTimer: Cancel = () => undefined
 
-  const awaitAnswer = (): void => {
-    const dueMs = clock.monotonicMs() + renewalAnswerMs
-    stopAnswerTimer = timers.after(renewalAnswerMs, () => {
-      if (clock.monotonicMs() - dueMs > pauseMs) return awaitAnswer()
-      overdue(`a renewal was not answered within ${renewalAnswerMs} ms`)
-    })
-  }
-
-  const ask = (): void => {
-    asked = { requestId: ports.newId("req"), atMs: clock.monotonicMs() }
-    if (send({ kind: "renew", requestId: asked.requestId })) awaitAnswer()
+  const ask = (answerMs: number): void => {
+    stopAnswerTimer()
+    asked = { requestId: ports.newId("req"), atMs: clock.elapsedMs() }
+    if (!send({ kind: "renew", requestId: asked.requestId })) return
+    stopAnswerTimer = timers.after(answerMs, () =>
+      overdue(`a renewal was not answered within ${answerMs} ms`),
+    )
   }
 
   const schedule = (delayMs: number): void => {
-    stopRenewTimer = timers.after(delayMs, ask)
+    stopRenewTimer = timers.after(delayMs, () => ask(renewalAnswerMs))
   }
 
   schedule(renewMs)
@@ -54,6 +52,10 @@ export const createRenewal = ({ ports, renewMs, send, overdue }: RenewalDeps): R
       stopAnswerTimer()
       schedule(grant.renewMs)
       return atMs
+    },
+    probe: () => {
+      stopRenewTimer()
+      ask(probeAnswerMs)
     },
     stop: () => {
       stopAnswerTimer()

@@ -12,7 +12,6 @@ import { Connection } from "./connection.ts"
 import type { UnfencedFrame } from "./dial.ts"
 import type { Link, LinkDeps, LinkState, LinkStatus } from "./link.ts"
 import { type AttemptOutcome, describe, refusal, type Sequel, sequel } from "./outcome.ts"
-import { refusedUpgrade } from "./upgrade.ts"
 
 /** How long a detach waits for the socket's end. */
 const closeMs = 2_000
@@ -87,6 +86,11 @@ export class ControlPlaneLink implements Link {
     if (this.#phase.phase === "attached") this.#phase.connection.pump()
   }
 
+  verify(): void {
+    if (this.#phase.phase === "attached") this.#phase.connection.probe()
+    if (this.#phase.phase === "backing_off") this.#phase.wake()
+  }
+
   /** Without a link nothing can be flushed: what is left is durable and goes out after the next start. */
   async flush(limitMs: number): Promise<boolean> {
     const { outbox, ports } = this.#deps
@@ -142,16 +146,16 @@ export class ControlPlaneLink implements Link {
   async #connect(): Promise<AttemptOutcome> {
     const credential = this.#deps.credential()
     if (!credential.ok) return { kind: "unreachable", detail: credential.error.message }
+    const target = { url: this.#url, credential: credential.value }
     const connection = new Connection({
       deps: this.#deps,
-      url: this.#url,
-      credential: credential.value,
+      target,
       attached: () => this.#attached(connection),
     })
     this.#enter({ phase: "connecting", connection })
     const outcome = await connection.ended
     if (outcome.kind !== "unreachable" || this.#isStopped()) return outcome
-    const refused = await refusedUpgrade(this.#url, credential.value)
+    const refused = await this.#deps.transport.refusal(target)
     return refused === undefined ? outcome : this.#unknownCredential(refused)
   }
 

@@ -3,11 +3,12 @@
  * request is made once more as an ordinary one.
  */
 import { type Failure, failure } from "@computerd/protocol/errors"
+import type { DialTarget } from "./transport.ts"
 
 const answerMs = 5_000
 
 /** `unauthorized` when the control plane does not know the credential; nothing when the cause is another. */
-export const refusedUpgrade = async (url: string, credential: string): Promise<Failure | undefined> => {
+export const refusedUpgrade = async ({ url, credential }: DialTarget): Promise<Failure | undefined> => {
   try {
     const response = await fetch(url.replace(/^ws/, "http"), {
       headers: { Authorization: `Bearer ${credential}` },

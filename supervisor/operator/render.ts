@@ -37,6 +37,11 @@ const leaseText = ({ state, epoch, remainingMs }: Status["lease"]): string => {
     : `lapsed, epoch ${epoch}: MCP requests are refused until it is renewed`
 }
 
+const frozenRow = (frozenSince: string, nowMs: number): readonly string[] => [
+  "Frozen",
+  `every Session process, for ${since(frozenSince, nowMs)}: without a lease nothing runs`,
+]
+
 const linkText = (link: Status["link"], nowMs: number): string => {
   const state = `${link.state.replace("_", " ")} for ${since(link.since, nowMs)}`
   const attempts = link.attempts > 0 ? `, ${link.attempts} failed attempts` : ""
@@ -80,9 +85,11 @@ export const renderStatus = (status: Status, nowMs: number): string => {
     ["State", computer.stateDirectory],
     ["Workspace", computer.workspace],
     ["Isolation", computer.isolation.replace("_", " ")],
+    ...(computer.degraded ?? []).map((reason) => ["Degraded", reason]),
     ["Control plane", link.url],
     ["Link", linkText(link, nowMs)],
     ["Lease", leaseText(lease)],
+    ...(computer.frozenSince === undefined ? [] : [frozenRow(computer.frozenSince, nowMs)]),
     ["Unacknowledged", `${link.unacknowledgedEvents} events`],
   ])
   return `${[...facts, "", ...sessionsText(status.sessions, nowMs)].join("\n")}\n`

@@ -8,6 +8,7 @@ import type { Lease } from "../link/lease.ts"
 import type { Link } from "../link/link.ts"
 import type { Outbox } from "../link/outbox.ts"
 import type { Sessions, SessionView } from "../session/sessions.ts"
+import type { MachineView } from "./machine.ts"
 
 export interface StatusDeps {
   readonly version: string
@@ -15,11 +16,11 @@ export interface StatusDeps {
   readonly startedAtMs: number
   readonly bootId: string
   readonly config: SupervisorConfiguration
-  readonly isolation: () => Status["computer"]["isolation"]
+  readonly machine: MachineView
   readonly link: Pick<Link, "status">
   readonly lease: Pick<Lease, "state">
   readonly outbox: Pick<Outbox, "unacknowledged">
-  readonly sessions: Pick<Sessions, "view">
+  readonly sessions: Pick<Sessions, "view" | "frozenSinceMs">
   readonly descriptors: Pick<Descriptors, "view">
 }
 
@@ -58,6 +59,8 @@ const leaseStatus = (lease: StatusDeps["lease"]): Status["lease"] => {
 
 export const readOwnStatus = (deps: StatusDeps): Status => {
   const link = deps.link.status()
+  const degraded = deps.machine.degraded()
+  const frozenMs = deps.sessions.frozenSinceMs()
   return {
     version: deps.version,
     pid: deps.pid,
@@ -67,7 +70,9 @@ export const readOwnStatus = (deps: StatusDeps): Status => {
       id: deps.config.computerId,
       stateDirectory: deps.config.stateDirectory,
       workspace: deps.config.workspace,
-      isolation: deps.isolation(),
+      isolation: deps.machine.isolation(),
+      ...(degraded.length === 0 ? {} : { degraded: [...degraded] }),
+      ...(frozenMs === undefined ? {} : { frozenSince: timestamp(frozenMs) }),
     },
     link: {
       state: link.state,

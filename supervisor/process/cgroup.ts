@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
+import type { Setting } from "./limits.ts"
 
 /** How process trees are kept and ended here, and why. */
 export type Isolation =
@@ -72,6 +73,16 @@ export const makeGroup = (directory: string): void => {
   mkdirSync(directory, { recursive: true })
 }
 
+/** Answers with why the group does not have them. */
+export const setGroup = (directory: string, settings: readonly Setting[]): string | undefined => {
+  try {
+    for (const { file, value } of settings) writeFileSync(join(directory, file), value)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
 const contents = (file: string): string | undefined => {
   try {
     return readFileSync(file, "utf8")
@@ -96,12 +107,6 @@ export const killGroup = (directory: string): void => {
 
 export const membersOf = (directory: string): readonly number[] =>
   (contents(join(directory, "cgroup.procs")) ?? "").split("\n").filter(Boolean).map(Number)
-
-/** Kills that the kernel did here for want of memory; 0 where the memory controller is off. */
-export const outOfMemoryKills = (directory: string): number => {
-  const events = contents(join(directory, "memory.events")) ?? ""
-  return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0)
-}
 
 /** Removes an empty group and those that its processes made below it. A populated one stays. */
 export const removeGroup = (directory: string): void => {

@@ -25,6 +25,9 @@ export const sessionMarker = (sessionId: string): string => `${sessionVariable}$
 
 export const computerMarker = (computerId: string): string => `HELMR_COMPUTER_ID=${computerId}`
 
+/** Of the process that keeps exits beyond the life of its supervisor. */
+export const recorderMarker = "HELMR_EXIT_RECORDER=1"
+
 /** The Session that the NUL-separated environment of a process names. */
 export const sessionOf = (environ: string): SessionId | undefined => {
   const entry = environ.split("\0").find((each) => each.startsWith(sessionVariable))

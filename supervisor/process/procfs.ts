@@ -3,7 +3,9 @@
  * is hidden from us.
  */
 import { readdirSync, readFileSync } from "node:fs"
+import { release } from "node:os"
 import { isDead, type ProcessStamp, type ProcessStat, parseStat, sameProcess } from "./identity.ts"
+import type { KernelFacts } from "./recordable.ts"
 
 const read = (file: string): string | undefined => {
   try {
@@ -20,7 +22,19 @@ export const readStat = (pid: number): ProcessStat | undefined => {
 
 export const readEnviron = (pid: number): string | undefined => read(`/proc/${pid}/environ`)
 
-export const readBootId = (): string => (read("/proc/sys/kernel/random/boot_id") ?? "unknown").trim()
+let bootId: string | undefined
+
+/** It cannot change while this process lives, and it is asked for with every look at another one. */
+export const readBootId = (): string => {
+  bootId ??= (read("/proc/sys/kernel/random/boot_id") ?? "unknown").trim()
+  return bootId
+}
+
+export const readKernelFacts = (): KernelFacts => ({
+  release: release(),
+  ptraceScope: read("/proc/sys/kernel/yama/ptrace_scope"),
+  status: read("/proc/self/status") ?? "",
+})
 
 export const stampOf = (pid: number, bootId: string): ProcessStamp | undefined => {
   const stat = readStat(pid)

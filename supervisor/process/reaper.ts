@@ -5,8 +5,10 @@
  * RP1 the runtime's own children are left to it: who took their status would leave their exit unheard of
  */
 import type { Timers } from "../ports.ts"
+import type { ProcessStat } from "./identity.ts"
 import { hasDeadChild, reap } from "./kernel.ts"
 import { listPids, readStat } from "./procfs.ts"
+import { killNow } from "./tree.ts"
 
 export interface ReaperOptions {
   readonly timers: Timers
@@ -16,23 +18,48 @@ export interface ReaperOptions {
 }
 
 export interface Reaper {
+  /**
+   * Kills every orphan, once no Session process is left that could want one; answers with those that live on. Without
+   * control groups these are the ones that hid from the end of their Session.
+   */
+  readonly endOrphans: (limitMs: number) => Promise<readonly number[]>
   readonly close: () => void
 }
 
 /** The dead hold a pid each; a burst of thousands is gone well before pids run out. */
 const everyDefaultMs = 500
 
-const isOrphan = (pid: number, isOwn: ReaperOptions["isOwn"]): boolean => {
-  const stat = readStat(pid)
-  return stat !== undefined && stat.parent === process.pid && stat.state === "Z" && !isOwn(pid)
+const orphans = ({ isOwn }: ReaperOptions): readonly ProcessStat[] =>
+  listPids()
+    .flatMap((pid) => readStat(pid) ?? [])
+    .filter(({ pid, parent }) => parent === process.pid && !isOwn(pid))
+
+const collectFrom = (found: readonly ProcessStat[]): void => {
+  for (const { pid, state } of found) if (state === "Z") reap(pid)
 }
 
 /** A look at the whole process table, for which there is a reason only when the kernel says that somebody died. */
-const collect = ({ isOwn }: ReaperOptions): void => {
-  if (!hasDeadChild()) return
-  for (const pid of listPids()) if (isOrphan(pid, isOwn)) reap(pid)
+const collect = (options: ReaperOptions): void => {
+  if (hasDeadChild()) collectFrom(orphans(options))
+}
+
+const endPauseMs = 5
+
+const endOrphans = async (options: ReaperOptions, limitMs: number): Promise<readonly number[]> => {
+  const looksMax = Math.ceil(limitMs / endPauseMs)
+  let left = orphans(options)
+  for (let look = 0; left.length > 0 && look < looksMax; look += 1) {
+    for (const { pid } of left) killNow(pid)
+    await new Promise<void>((resolve) => {
+      options.timers.after(endPauseMs, resolve)
+    })
+    collectFrom(orphans(options))
+    left = orphans(options)
+  }
+  return left.map(({ pid }) => pid)
 }
 
 export const startReaper = (options: ReaperOptions): Reaper => ({
+  endOrphans: (limitMs) => endOrphans(options, limitMs),
   close: options.timers.every(options.everyMs ?? everyDefaultMs, () => collect(options)),
 })

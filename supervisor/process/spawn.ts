@@ -8,12 +8,14 @@
 import type { SessionBootstrap } from "@computerd/protocol/channel"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { ExitReason } from "@computerd/protocol/link"
-import { outOfMemoryKills } from "./cgroup.ts"
+import type { Timers } from "../ports.ts"
 import type { ProcessStamp } from "./identity.ts"
 import type { OutputFiles } from "./logs.ts"
+import { type MemoryWatch, offerFirst, watchMemory } from "./memory.ts"
 import { stampOf } from "./procfs.ts"
 
 export interface SpawnRequest {
+  readonly timers: Timers
   readonly command: readonly string[]
   readonly workingDirectory: string
   readonly environment: Readonly<Record<string, string>>
@@ -29,13 +31,11 @@ export interface SpawnedProcess {
 }
 
 /** A code of 137 may be an exit or a kill: only `signalCode` tells them apart. */
-const exitReason = async (child: Bun.Subprocess, cgroup: string | undefined): Promise<ExitReason> => {
+const exitReason = async (child: Bun.Subprocess, memory: MemoryWatch): Promise<ExitReason> => {
   const code = await child.exited
   const signal = child.signalCode
-  if (signal === null) return { kind: "code", code }
-  if (signal === "SIGKILL" && cgroup !== undefined && outOfMemoryKills(cgroup) > 0)
-    return { kind: "out_of_memory" }
-  return { kind: "signal", signal: String(signal) }
+  if (signal === null) return memory.explain({ kind: "code", code })
+  return memory.explain({ kind: "signal", signal: String(signal) })
 }
 
 const start = (request: SpawnRequest): Bun.Subprocess =>
@@ -53,7 +53,8 @@ const start = (request: SpawnRequest): Bun.Subprocess =>
 export const spawnProcess = (request: SpawnRequest): Result<SpawnedProcess> => {
   try {
     const child = start(request)
-    const exited = exitReason(child, request.cgroup)
+    offerFirst(child.pid)
+    const exited = exitReason(child, watchMemory(request.timers, request.cgroup))
     // Nobody can have reaped it yet, so its entry in /proc is there even if it is dead already.
     const stamp = stampOf(child.pid, request.bootId) ?? {
       pid: child.pid,

@@ -4,10 +4,12 @@
  * again and again until a pass over `/proc` finds nothing. Spawns nothing and allocates little.
  *
  * PT1 nobody is told that a tree is gone before a look at the kernel has found it empty
+ * PT2 without a control group, whoever left session, group and environment behind belongs while its line of parents
+ *     leads to a member; once its parent is dead it is an orphan, which ends with its supervisor at the latest
  */
 import type { Ports } from "../ports.ts"
 import { isPopulated, killGroup, membersOf, removeGroup } from "./cgroup.ts"
-import { hasMarker, isDead, type ProcessStamp } from "./identity.ts"
+import { hasMarker, isDead, type ProcessStamp, type ProcessStat } from "./identity.ts"
 import { listPids, lives, readBootId, readEnviron, readStat } from "./procfs.ts"
 
 export interface Tree {
@@ -23,28 +25,41 @@ const firstLookMs = 2
 const slowestLookMs = 50
 
 /** The kernel keeps the root's pid from reuse while its group has members; a reused one leads a group of strangers. */
-const groupIsOurs = (root: ProcessStamp): boolean => {
+export const leadsOwnGroup = (root: ProcessStamp): boolean => {
   if (root.bootId !== readBootId()) return false
   const leader = readStat(root.pid)
   return leader === undefined || leader.startTime === root.startTime
 }
 
-const belongs = (tree: Tree, pid: number): boolean => {
-  if (pid === process.pid) return false
-  const stat = readStat(pid)
-  if (stat === undefined || isDead(stat)) return false
-  const { root } = tree
-  const inGroup = root !== undefined && (stat.group === root.pid || stat.session === root.pid)
-  if (inGroup && groupIsOurs(root)) return true
-  return hasMarker(readEnviron(pid) ?? "", tree.marker)
+const isMember = ({ root, marker }: Tree, { pid, group, session }: ProcessStat): boolean => {
+  const inGroup = root !== undefined && (group === root.pid || session === root.pid)
+  if (inGroup && leadsOwnGroup(root)) return true
+  return hasMarker(readEnviron(pid) ?? "", marker)
+}
+
+const living = (): readonly ProcessStat[] =>
+  listPids()
+    .flatMap((pid) => (pid === process.pid ? [] : (readStat(pid) ?? [])))
+    .filter((stat) => !isDead(stat))
+
+/** PT2 */
+const findMembers = (tree: Tree): readonly number[] => {
+  const all = living()
+  const members = new Set(all.filter((stat) => isMember(tree, stat)).map(({ pid }) => pid))
+  for (let before = -1; before !== members.size; ) {
+    before = members.size
+    for (const { pid, parent } of all) if (members.has(parent)) members.add(pid)
+  }
+  return [...members]
 }
 
 export const membersOfTree = (tree: Tree): readonly number[] =>
   tree.cgroup !== undefined && isPopulated(tree.cgroup) !== undefined
     ? membersOf(tree.cgroup)
-    : listPids().filter((pid) => belongs(tree, pid))
+    : findMembers(tree)
 
-const signal = (pid: number): void => {
+/** Whether it is there or not. */
+export const killNow = (pid: number): void => {
   try {
     process.kill(pid, "SIGKILL")
   } catch {
@@ -64,9 +79,9 @@ const strike = (tree: Tree): readonly number[] => {
     }
     if (populated === false) return []
   }
-  const found = listPids().filter((pid) => belongs(tree, pid))
-  if (tree.root !== undefined && lives(tree.root)) signal(-tree.root.pid)
-  for (const pid of found) signal(pid)
+  const found = findMembers(tree)
+  if (tree.root !== undefined && lives(tree.root)) killNow(-tree.root.pid)
+  for (const pid of found) killNow(pid)
   return found
 }
 

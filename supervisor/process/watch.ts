@@ -6,9 +6,10 @@
  */
 import type { ExitReason } from "@computerd/protocol/link"
 import type { Cancel, Timers } from "../ports.ts"
-import { outOfMemoryKills } from "./cgroup.ts"
 import { isDead, type ProcessStamp } from "./identity.ts"
-import { closeDescriptor, decodeStatus, exitOf, openPidfd, type Pidfd } from "./kernel.ts"
+import { closeDescriptor } from "./libc.ts"
+import { watchMemory } from "./memory.ts"
+import { decodeStatus, exitOf, openLiving, type Pidfd } from "./pidfd.ts"
 import { lives, readStat } from "./procfs.ts"
 
 export interface Watch {
@@ -21,6 +22,8 @@ export interface WatchOptions {
   readonly timers: Timers
   readonly stamp: ProcessStamp
   readonly cgroup: string | undefined
+  /** How it ended, where somebody has kept that. */
+  readonly recorded?: (stamp: ProcessStamp) => ExitReason | undefined
   readonly everyMs?: number
 }
 
@@ -30,14 +33,6 @@ const hintedLooksMs: readonly number[] = [0, 2, 10, 50, 200]
 /** For whoever its parent is to collect it: only then does the kernel tell its status. */
 const collectLooks = 40
 const collectPauseMs = 5
-
-/** The descriptor is of this very process only if that still lives once it is open. */
-const openOwn = (stamp: ProcessStamp): Pidfd | undefined => {
-  const pidfd = openPidfd(stamp.pid)
-  if (pidfd === undefined || lives(stamp)) return pidfd
-  closeDescriptor(pidfd)
-  return undefined
-}
 
 const pause = (timers: Timers, ms: number): Promise<void> =>
   new Promise((resolve) => {
@@ -51,11 +46,12 @@ export const statusOfDead = (stamp: ProcessStamp): ExitReason | undefined => {
   return isIt && Number.isInteger(stat.exitStatus) ? decodeStatus(stat.exitStatus) : undefined
 }
 
-const statusOf = async ({ timers, stamp }: WatchOptions, pidfd: Pidfd | undefined): Promise<ExitReason> => {
+const statusOf = async (options: WatchOptions, pidfd: Pidfd | undefined): Promise<ExitReason> => {
+  const { timers, stamp, recorded } = options
   for (let look = 0; look < collectLooks; look += 1) {
-    const reason = (pidfd === undefined ? undefined : exitOf(pidfd)) ?? statusOfDead(stamp)
+    const told = pidfd === undefined ? undefined : exitOf(pidfd)
+    const reason = told ?? recorded?.(stamp) ?? statusOfDead(stamp)
     if (reason !== undefined) return reason
-    if (pidfd === undefined) break
     await pause(timers, collectPauseMs)
   }
   return { kind: "unknown", message: "it ended, and the kernel does not tell this supervisor how" }
@@ -63,7 +59,8 @@ const statusOf = async ({ timers, stamp }: WatchOptions, pidfd: Pidfd | undefine
 
 export const watchProcess = (options: WatchOptions): Watch => {
   const { timers, stamp, cgroup, everyMs } = options
-  const pidfd = openOwn(stamp)
+  const pidfd = openLiving(stamp)
+  const memory = watchMemory(timers, cgroup)
   const { promise: gone, resolve } = Promise.withResolvers<void>()
   const cancels = new Set<Cancel>()
   const look = (): void => {
@@ -85,8 +82,7 @@ export const watchProcess = (options: WatchOptions): Watch => {
     for (const cancel of cancels) cancel()
     const reason = await statusOf(options, pidfd)
     if (pidfd !== undefined) closeDescriptor(pidfd)
-    const isKill = reason.kind === "signal" && reason.signal === "SIGKILL"
-    return isKill && cgroup !== undefined && outOfMemoryKills(cgroup) > 0 ? { kind: "out_of_memory" } : reason
+    return memory.explain(reason)
   }
 
   return {

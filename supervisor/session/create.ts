@@ -5,20 +5,23 @@
  */
 import { join } from "node:path"
 import { ok, type Result } from "@computerd/protocol/errors"
-import type { SessionId } from "@computerd/protocol/ids"
+import { SessionId } from "@computerd/protocol/ids"
 import { stopGraceMs } from "@computerd/protocol/limits"
 import { type ChannelServer, openChannelServer } from "../channel/server.ts"
 import type { Journal } from "../journal.ts"
+import { once } from "../later.ts"
 import { type Timers, within } from "../ports.ts"
 import { chooseIsolation, type Isolation, removeGroup } from "../process/cgroup.ts"
 import { createLogs, type Logs } from "../process/logs.ts"
-import { statusOfDead } from "../process/watch.ts"
+import type { ExitRecorder } from "../process/recorder.ts"
 import { type Backoff, createBackoff } from "./backoff.ts"
 import { type Commands, createCommands } from "./commands.ts"
 import { createDrive } from "./drive.ts"
 import { createDownFrames, type DownFrames } from "./frames.ts"
+import { createFreezer, type Freezer } from "./freezer.ts"
 import { createGetters, type Getters } from "./getters.ts"
-import { inheritProcesses, stampOfRow } from "./inherit.ts"
+import { inheritProcesses } from "./inherit.ts"
+import { openRecorder } from "./recorder.ts"
 import { createReports, type Reports } from "./reports.ts"
 import { createRuns, type Runs } from "./runs.ts"
 import type { ProcessIdentity, Sessions, SessionsDeps } from "./sessions.ts"
@@ -45,6 +48,8 @@ const killReserveMs = 1000
 interface Shell {
   readonly isolation: Isolation
   readonly logs: Logs
+  readonly freezer: Freezer
+  readonly recorder: ExitRecorder
   readonly supervisor: () => StepFacts["supervisor"]
   /** Of the channel, which is opened last. */
   readonly channel: () => ChannelServer
@@ -82,6 +87,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
   const backoff = createBackoff(ports.timers, (sessionId) => drive(sessionId))
   const getters = createGetters({
     timers: ports.timers,
+    reach: ports.reach,
     store,
     connect: options.connect,
     frames: () => frames,
@@ -106,6 +112,8 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
     ...options,
     isolation: shell.isolation,
     logs,
+    freezer: shell.freezer,
+    recorder: shell.recorder,
     frames,
     channelUrl: () => shell.channel().url,
     supervisor,
@@ -121,6 +129,7 @@ const connectParts = (options: SessionsOptions, shell: Shell): Parts => {
   })
   const drive = createDrive({
     timers: ports.timers,
+    reach: ports.reach,
     journal,
     store,
     runs,
@@ -163,15 +172,18 @@ const openLogs = ({ config, ports, journal, store }: SessionsOptions): Logs =>
     directory: join(config.stateDirectory, "logs"),
     ports,
     journal,
-    keeps: (folder) => store.sessions.all().some((row) => row.sessionId === folder),
+    keeps: (folder) => {
+      const sessionId = SessionId.safeParse(folder)
+      return sessionId.success && store.sessions.get(sessionId.data) !== undefined
+    },
   })
 
+interface Taking extends Pick<Parts, "runs" | "getters" | "backoff">, Pick<Shell, "recorder"> {
+  readonly channel: ChannelServer
+}
+
 /** What ran and lives goes on, what waited waits on, and what was asked is answered, once all parts are made. */
-const takeOver = (
-  options: SessionsOptions,
-  { runs, getters, backoff }: Parts,
-  channel: ChannelServer,
-): void => {
+const takeOver = (options: SessionsOptions, { runs, getters, backoff, recorder, channel }: Taking): void => {
   const { ports, journal, store } = options
   const { timers } = ports
   inheritProcesses({
@@ -180,20 +192,34 @@ const takeOver = (
     store,
     runs,
     port: { told: channel.previousPort, bound: channel.port },
-    witness: (row) => {
-      const stamp = stampOfRow(row)
-      return stamp && statusOfDead(stamp)
-    },
+    recorder,
     reattachMs: options.reattachMs ?? reattachDefaultMs,
   })
-  const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
-  endStrays({ ports, journal, computerId: options.config.computerId, hasRun })
-    .catch((error: unknown) => noteFailure(journal, "strays", error))
-    .finally(runs.open)
   for (const row of store.sessions.all()) if (runs.get(row.sessionId) === undefined) backoff.begin(row)
   timers.after(0, () => {
     for (const { identity, isGone } of runs.all()) if (!isGone) getters.resume(identity)
   })
+}
+
+/**
+ * Ends what no record of this store speaks of, then lets processes start. Under a lease only: another supervisor of this
+ * Computer may hold it, and the processes be its.
+ */
+const endUnknown = (
+  options: SessionsOptions,
+  { runs, recorder }: Pick<Taking, "runs" | "recorder">,
+): Promise<void> => {
+  const { ports, journal } = options
+  const hasRun = (sessionId: SessionId): boolean => runs.get(sessionId) !== undefined
+  return endStrays({
+    ports,
+    journal,
+    computerId: options.config.computerId,
+    hasRun,
+    needsRecorder: (pid) => recorder.needs(pid),
+  })
+    .catch((error: unknown) => noteFailure(journal, "strays", error))
+    .finally(runs.open)
 }
 
 export const createSessions = async (options: SessionsOptions): Promise<Result<Sessions>> => {
@@ -202,9 +228,16 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const isolation = options.isolation ?? chooseIsolation(`computerd-${config.computerId}`)
   journal.record({ event: "isolation_chosen", isolation: isolation.kind, reason: isolation.reason })
   const logs = openLogs(options)
-  const parts = connectParts(options, {
+  const recorder = openRecorder({ ...options, ...ports, computerId: config.computerId })
+  const freezer = createFreezer({
+    ...{ ports, journal, meta: store.meta, time: options.time },
+    trees: () => parts.runs.all().map(({ tree }) => tree),
+  })
+  const parts: Parts = connectParts(options, {
     isolation,
     logs,
+    freezer,
+    recorder,
     supervisor: () => (supervisor === "serving" && !options.hasLease() ? "waiting" : supervisor),
     channel: () => channel,
   })
@@ -219,10 +252,14 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
   const opened = openChannelServer({ ports, journal, store, config, owner })
   if (!opened.ok) {
     logs.close()
+    recorder.close()
     return opened
   }
   const channel = opened.value
-  takeOver(options, parts, channel)
+  takeOver(options, { ...parts, recorder, channel })
+  freezer.hold()
+  const endUnknownOnce = once(() => endUnknown(options, { runs, recorder }))
+  if (options.hasLease()) void endUnknownOnce()
 
   return ok({
     apply: (command) => {
@@ -235,9 +272,16 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       for (const { sessionId } of store.sessions.all()) store.afterCommit(() => drive(sessionId))
     },
     resume: () => {
+      freezer.thaw()
+      void endUnknownOnce()
       for (const { sessionId } of store.sessions.all()) drive(sessionId)
     },
-    started: () => runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
+    started: () => [
+      ...runs.all().flatMap(({ startedPid }) => (startedPid === undefined ? [] : [startedPid])),
+      ...recorder.started(),
+    ],
+    freeze: freezer.freeze,
+    frozenSinceMs: freezer.sinceMs,
     living: () => livingProcesses(runs.all()),
     view: () => store.sessions.all().map((row) => viewOf(row, runs.get(row.sessionId), supervisor)),
     find: (sessionId) => {
@@ -252,8 +296,10 @@ export const createSessions = async (options: SessionsOptions): Promise<Result<S
       supervisor = "ending"
       parts.backoff.close()
       const failed = await stopRuns(ports.timers, runs, deadlineMs)
+      freezer.close()
       await channel.close()
       logs.close()
+      recorder.close()
       if (isolation.kind === "cgroup") removeGroup(isolation.directory)
       return failed
     },

@@ -4,6 +4,7 @@
  */
 import type { SessionId } from "@computerd/protocol/ids"
 import type { LinkEvent } from "@computerd/protocol/link"
+import type { Reach } from "../crash-points.ts"
 import type { Journal } from "../journal.ts"
 import type { Timers } from "../ports.ts"
 import type { Store } from "../store/open.ts"
@@ -16,6 +17,7 @@ import type { Turns } from "./turns.ts"
 
 export interface DriveDeps {
   readonly timers: Timers
+  readonly reach: Reach
   readonly journal: Journal
   readonly store: Store
   readonly runs: Runs
@@ -30,18 +32,26 @@ export interface DriveDeps {
 const retryMs = 1000
 
 export const createDrive = (deps: DriveDeps): ((sessionId: SessionId) => void) => {
-  const { store, runs, journal } = deps
+  const { store, runs, journal, reach } = deps
 
   const giveTurn = (row: SessionRow): void => {
     const { sessionId, turn } = row
     if (turn === undefined) return
-    store.transaction(() => deps.turns.give(row))
+    store.transaction(() => {
+      deps.turns.give(row)
+      reach("turn.before_commit")
+    })
+    reach("turn.after_commit")
     runs.get(sessionId)?.handle({ kind: "turn_given", turnId: turn.data.id })
     deps.flush(sessionId)
   }
 
   const forget = (sessionId: SessionId): void => {
-    store.transaction(() => forgetSession({ store, emit: deps.emit }, sessionId))
+    store.transaction(() => {
+      forgetSession({ store, emit: deps.emit }, sessionId)
+      reach("release.before_commit")
+    })
+    reach("release.after_commit")
     journal.record({ event: "session_released", sessionId })
     deps.forgotten(sessionId)
   }

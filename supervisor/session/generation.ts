@@ -9,6 +9,7 @@ import { exitText } from "@computerd/protocol/exit"
 import { type ComputerId, Generation } from "@computerd/protocol/ids"
 import type { LinkEvent } from "@computerd/protocol/link"
 import { secretHash } from "../channel/secret.ts"
+import type { Reach } from "../crash-points.ts"
 import type { Clock } from "../ports.ts"
 import type { ProcessIdentity } from "../process/identity.ts"
 import type { Store } from "../store/open.ts"
@@ -23,6 +24,7 @@ export interface GenerationDeps {
   readonly frames: Pick<DownFrames, "push">
   readonly emit: (event: LinkEvent) => void
   readonly cgroupOf: (process: ProcessIdentity) => string | undefined
+  readonly reach: Reach
 }
 
 /** The control plane may not have heard yet of the process that this one replaces. */
@@ -67,5 +69,7 @@ export const beginGeneration = (deps: GenerationDeps, row: SessionRow, secret: s
     })
     deps.frames.push(sessionId, { type: "initialize", context: contextOf(row, deps.computerId) })
     deps.emit({ type: "process_starting", ...identity })
+    deps.store.afterCommit(() => deps.reach("generation.after_commit"))
+    deps.reach("generation.before_commit")
     return identity
   })

@@ -7,6 +7,7 @@
 import type { McpConnection } from "@computerd/protocol/channel"
 import { fail, type Result } from "@computerd/protocol/errors"
 import type { SessionId } from "@computerd/protocol/ids"
+import type { Reach } from "../crash-points.ts"
 import type { Timers } from "../ports.ts"
 import type { ProcessIdentity } from "../process/identity.ts"
 import type { Store } from "../store/open.ts"
@@ -15,6 +16,7 @@ import type { AskedPolicy } from "./sessions.ts"
 
 export interface GettersDeps {
   readonly timers: Timers
+  readonly reach: Reach
   readonly store: Store
   readonly connect: (process: ProcessIdentity, policy: AskedPolicy) => Promise<Result<McpConnection>>
   readonly frames: () => DownFrames
@@ -36,7 +38,7 @@ export interface Getters {
 const againMs = 1000
 
 export const createGetters = (deps: GettersDeps): Getters => {
-  const { store, taskFailed } = deps
+  const { store, taskFailed, reach } = deps
 
   const ask = async (
     process: ProcessIdentity,
@@ -65,7 +67,10 @@ export const createGetters = (deps: GettersDeps): Getters => {
   const push = ({ sessionId }: ProcessIdentity, request: ConnectionRequest): boolean =>
     store.transaction(() => {
       store.processes.endCall(sessionId, request.requestId)
-      return deps.frames().pushConnection(sessionId, request)
+      store.afterCommit(() => reach("connection.after_commit"))
+      const pushed = deps.frames().pushConnection(sessionId, request)
+      reach("connection.before_commit")
+      return pushed
     })
 
   const answer = async (process: ProcessIdentity, request: ConnectionRequest): Promise<void> => {

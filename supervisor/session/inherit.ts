@@ -9,9 +9,11 @@ import type { Timers } from "../ports.ts"
 import type { ProcessStamp } from "../process/identity.ts"
 import type { ProcessState, StopCause } from "../process/machine.ts"
 import { asStopCause } from "../process/machine.ts"
+import { explainUnwatched } from "../process/memory.ts"
 import { lives, readBootId } from "../process/procfs.ts"
 import { type Inheritance, inheritance } from "../process/reattach.ts"
-import { watchProcess } from "../process/watch.ts"
+import type { ExitRecorder } from "../process/recorder.ts"
+import { statusOfDead, watchProcess } from "../process/watch.ts"
 import type { Store } from "../store/open.ts"
 import type { ProcessRow } from "../store/processes.ts"
 import type { SessionRow } from "../store/sessions.ts"
@@ -23,9 +25,8 @@ export interface InheritDeps {
   readonly journal: Journal
   readonly store: Store
   readonly runs: Runs
+  readonly recorder: Pick<ExitRecorder, "exitOf">
   readonly port: { readonly told: number | undefined; readonly bound: number }
-  /** How the process ended, where something outlived both it and its supervisor that saw it. */
-  readonly witness: (row: ProcessRow) => ExitReason | undefined
   /** Within which a process that lives must have connected. */
   readonly reattachMs: number
 }
@@ -42,6 +43,13 @@ const stateOf = (row: ProcessRow, session: SessionRow, cause: StopCause | undefi
   if (cause !== undefined) return { kind: "stopping", cause, ...given }
   if ("turnId" in given) return { kind: "running", turnId: given.turnId }
   return { kind: row.phase } satisfies ProcessState
+}
+
+/** How a process ended that nobody saw end: what was kept of it, or what the process table still says. */
+const seenOf = ({ recorder }: InheritDeps, row: ProcessRow): ExitReason | undefined => {
+  const stamp = stampOfRow(row)
+  const seen = stamp && (recorder.exitOf(stamp) ?? statusOfDead(stamp))
+  return seen && explainUnwatched(seen, row.cgroup)
 }
 
 const conditionOf = (stamp: ProcessStamp | undefined): "lives" | "gone" | "unknown" => {
@@ -62,7 +70,7 @@ const inheritOne = (deps: InheritDeps, row: ProcessRow, session: SessionRow): vo
     process: condition,
     boot: row.bootId === readBootId() ? "same" : "another",
     port: deps.port,
-    known: row.stop?.cause ?? deps.witness(row),
+    known: row.stop?.cause ?? seenOf(deps, row),
   })
   const outcome = outcomeText(decision)
   const { sessionId, generation } = row
@@ -70,7 +78,12 @@ const inheritOne = (deps: InheritDeps, row: ProcessRow, session: SessionRow): vo
   const common = { kind: "inherited", stamp, graceMs: row.stop?.graceMs ?? 0, reattachMs } as const
   if (condition === "lives" && stamp !== undefined) {
     const cause = decision.do === "adopt" ? row.stop?.cause : asStopCause(decision.reason)
-    const watch = watchProcess({ timers, stamp, cgroup: row.cgroup })
+    const watch = watchProcess({
+      timers,
+      stamp,
+      cgroup: row.cgroup,
+      recorded: (process) => deps.recorder.exitOf(process),
+    })
     const blame = decision.do === "adopt" ? "program" : decision.blame
     runs.adopt(session, row, { ...common, ...watch, blame, state: stateOf(row, session, cause) })
   } else if (decision.do === "replace") {

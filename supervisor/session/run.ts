@@ -5,12 +5,14 @@
  * RN1 the start is a race of readiness, exit and deadline; whichever loses is silenced
  * RN2 `exited` is reported once, after the tree has been ended
  * RN3 a run that was inherited goes on where it was: a begun stop goes on, and its process must come back in time
+ * RN4 what is frozen for want of a lease cannot end by itself and is to do nothing more: a stop kills it at once
  */
 import type { Result } from "@computerd/protocol/errors"
 import type { TurnId } from "@computerd/protocol/ids"
 import type { ExitReason } from "@computerd/protocol/link"
 import type { Journal } from "../journal.ts"
-import type { Cancel, Ports } from "../ports.ts"
+import type { Cancel, Ports, Timers } from "../ports.ts"
+import { isGroupFrozen } from "../process/freeze.ts"
 import type { ProcessIdentity, ProcessStamp } from "../process/identity.ts"
 import type { Loss } from "../process/loss.ts"
 import {
@@ -22,7 +24,7 @@ import {
 } from "../process/machine.ts"
 import { isSuspended } from "../process/procfs.ts"
 import type { SpawnedProcess } from "../process/spawn.ts"
-import { killTree } from "../process/tree.ts"
+import { killTree, type Tree } from "../process/tree.ts"
 
 export type ExitedState = Extract<ProcessState, { readonly kind: "exited" }>
 
@@ -62,6 +64,10 @@ export interface RunDeps {
   /** From spawn until the channel says ready. */
   readonly startTimeoutMs: number
   readonly origin: Origin
+  /** In the time of Session processes, for what a process is held to. */
+  readonly limits: Timers
+  /** For want of a lease. */
+  readonly isFrozen: () => boolean
   /** Asks the process to end by itself within the time. */
   readonly askToEnd: (graceMs: number) => void
   readonly stopping: (cause: StopCause, graceMs: number) => void
@@ -118,8 +124,18 @@ export class Run {
     return this.#state.kind === "exited" || (origin.kind === "inherited" && origin.isGone === true)
   }
 
+  get stamp(): ProcessStamp | undefined {
+    return this.#stamp
+  }
+
   get pid(): number | undefined {
     return this.isGone ? undefined : this.#stamp?.pid
+  }
+
+  /** What must end or stand still with it. */
+  get tree(): Tree {
+    const { marker, cgroup } = this.#deps
+    return { root: this.#stamp, marker, cgroup }
   }
 
   /** Of a process that is a child of this one, until the runtime has told of its end. */
@@ -153,7 +169,7 @@ export class Run {
   /** The Turn must have ended by then, or the process is. */
   limitTurn(turnId: TurnId, graceMs: number): void {
     this.#cancelTurnLimit()
-    this.#cancelTurnLimit = this.#after(graceMs, () =>
+    this.#cancelTurnLimit = this.#deps.limits.after(graceMs, () =>
       this.#move({ kind: "cancel_expired", turnId, afterMs: graceMs }, 0),
     )
   }
@@ -187,16 +203,22 @@ export class Run {
 
   /** A stopped process cannot come back; whoever stopped it lets it go on, and then it can. */
   #awaitReattach(limitMs: number): void {
-    this.#cancelReattach = this.#after(limitMs, () => {
-      if (this.#stamp !== undefined && isSuspended(this.#stamp.pid)) return this.#awaitReattach(limitMs)
+    this.#cancelReattach = this.#deps.limits.after(limitMs, () => {
+      if (this.#isHalted()) return this.#awaitReattach(limitMs)
       const message = `it did not come back within ${limitMs} ms`
       this.#move({ kind: "stop", cause: { kind: "not_reattached", message } }, 0)
     })
   }
 
+  #isHalted(): boolean {
+    const { root, cgroup } = this.tree
+    if (cgroup !== undefined && isGroupFrozen(cgroup)) return true
+    return root !== undefined && isSuspended(root.pid)
+  }
+
   #limitStart(): void {
     const { startTimeoutMs } = this.#deps
-    this.#cancelStart = this.#after(startTimeoutMs, () =>
+    this.#cancelStart = this.#deps.limits.after(startTimeoutMs, () =>
       this.#move({ kind: "start_expired", afterMs: startTimeoutMs }, 0),
     )
   }
@@ -242,9 +264,10 @@ export class Run {
   }
 
   #stopWithin(cause: StopCause, graceMs: number): void {
-    const isGentle = cause.kind === "shutdown"
+    const isGentle = cause.kind === "shutdown" && !this.#deps.isFrozen()
     if (isGentle) this.#deps.askToEnd(graceMs)
-    this.#killAfter(isGentle ? graceMs + exitMarginMs : graceMs, cause.kind)
+    if (isGentle) this.#killAfter(graceMs + exitMarginMs, cause.kind)
+    else this.#killAfter(this.#deps.isFrozen() ? 0 : graceMs, cause.kind)
   }
 
   #killAfter(delayMs: number, cause: string): void {
@@ -261,8 +284,8 @@ export class Run {
   }
 
   async #kill(cause: string, limitMs: number): Promise<readonly number[]> {
-    const { ports, journal, marker, cgroup } = this.#deps
-    const { killed, survivors } = await killTree(ports, { root: this.#stamp, marker, cgroup }, limitMs)
+    const { ports, journal } = this.#deps
+    const { killed, survivors } = await killTree(ports, this.tree, limitMs)
     if (killed > 0) journal.record({ event: "tree_killed", ...this.identity, cause, survivors })
     return survivors
   }

@@ -16,16 +16,19 @@ import { sessionMarker } from "../process/environment.ts"
 import type { ProcessIdentity, ProcessStamp } from "../process/identity.ts"
 import type { Logs } from "../process/logs.ts"
 import { readBootId } from "../process/procfs.ts"
+import type { ExitRecorder } from "../process/recorder.ts"
 import type { Store } from "../store/open.ts"
 import type { ProcessRow, StoredStop } from "../store/processes.ts"
 import type { SessionRow } from "../store/sessions.ts"
 import { recordExit } from "./exit.ts"
 import type { DownFrames } from "./frames.ts"
+import type { Freezer } from "./freezer.ts"
 import { beginGeneration } from "./generation.ts"
 import { createLaunch } from "./launch.ts"
 import { type ExitedState, type Origin, Run } from "./run.ts"
 import { createStarts } from "./starts.ts"
 import type { StepFacts } from "./step.ts"
+import type { SessionTime } from "./time.ts"
 
 export interface RunsDeps {
   readonly ports: Ports
@@ -35,10 +38,13 @@ export interface RunsDeps {
   readonly bundles: Bundles
   readonly isolation: Isolation
   readonly logs: Logs
+  readonly recorder: ExitRecorder
   readonly frames: DownFrames
   readonly channelUrl: () => string
   readonly emit: (event: LinkEvent) => void
   readonly startTimeoutMs?: number
+  readonly time: Pick<SessionTime, "timers">
+  readonly freezer: Pick<Freezer, "sinceMs" | "thawed">
   readonly supervisor: () => StepFacts["supervisor"]
   /** There are new frames for the process. */
   readonly flush: (sessionId: SessionId) => void
@@ -78,6 +84,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
     frames: deps.frames,
     emit: deps.emit,
     cgroupOf: launch.cgroupOf,
+    reach: ports.reach,
   }
 
   const writeFailed = (during: string, error: unknown): void => {
@@ -90,7 +97,11 @@ export const createRuns = (deps: RunsDeps): Runs => {
     const { reason, turnId, expected } = state
     try {
       const blame = reason.kind === "not_reattached" ? "surroundings" : run.blame
-      store.transaction(() => recordExit(deps, { identity, reason, blame, turnId, expected }))
+      store.transaction(() => {
+        recordExit(deps, { identity, reason, blame, turnId, expected })
+        ports.reach("exit.before_commit")
+      })
+      ports.reach("exit.after_commit")
     } catch (error) {
       writeFailed("process exit", error)
       // A supervisor that ends leaves the rest to the next one, which finds the row of the process.
@@ -107,6 +118,7 @@ export const createRuns = (deps: RunsDeps): Runs => {
   const forget = (run: Run): void => {
     const { identity } = run
     deps.logs.ended(identity)
+    if (run.stamp !== undefined) deps.recorder.forget(run.stamp)
     starts.done(identity)
     if (runs.get(identity.sessionId) !== run) return
     runs.delete(identity.sessionId)
@@ -124,11 +136,14 @@ export const createRuns = (deps: RunsDeps): Runs => {
     }
   }
 
-  const recordStamp = ({ sessionId, generation }: ProcessIdentity, stamp: ProcessStamp): void =>
+  const recordStamp = ({ sessionId, generation }: ProcessIdentity, stamp: ProcessStamp): void => {
+    ports.reach("process.before_record")
     store.transaction(() => {
       const row = store.processes.get(sessionId)
       if (row?.generation === generation) store.processes.put({ ...row, ...stamp })
     })
+    ports.reach("process.after_record")
+  }
 
   /** The stop outlives this supervisor; where it cannot be written down, the next one sees only the exit. */
   const stopping = (identity: ProcessIdentity, stop: StoredStop): void => {
@@ -136,7 +151,9 @@ export const createRuns = (deps: RunsDeps): Runs => {
       store.transaction(() => {
         const row = store.processes.get(identity.sessionId)
         if (row?.generation === identity.generation) store.processes.setStop(identity.sessionId, stop)
+        ports.reach("stop.before_commit")
       })
+      ports.reach("stop.after_commit")
     } catch (error) {
       writeFailed("process stop", error)
     }
@@ -152,6 +169,8 @@ export const createRuns = (deps: RunsDeps): Runs => {
       cgroup,
       startTimeoutMs: deps.startTimeoutMs ?? sessionStartTimeoutMs,
       origin,
+      limits: deps.time.timers,
+      isFrozen: () => deps.freezer.sinceMs() !== undefined,
       askToEnd: (graceMs) => askToEnd(identity, graceMs),
       stopping: (cause, graceMs) => stopping(identity, { cause, graceMs }),
       exited: (state) => record(run, state),
@@ -168,16 +187,22 @@ export const createRuns = (deps: RunsDeps): Runs => {
       kind: "started",
       bundle: async () => {
         await starts.take(identity)
-        return await deps.bundles.path(bundle)
+        const path = await deps.bundles.path(bundle)
+        await deps.freezer.thawed()
+        return path
       },
       spawn: (bundlePath) =>
         launch.spawn(identity, { channelUrl: deps.channelUrl(), secret, ...identity, bundlePath, agent }),
-      spawned: (stamp) => recordStamp(identity, stamp),
+      spawned: (stamp) => {
+        deps.recorder.keep(stamp)
+        recordStamp(identity, stamp)
+      },
     })
   }
 
   const adopt: Runs["adopt"] = ({ sessionId, turn }, { generation, cgroup }, origin) => {
     const run = add({ sessionId, generation }, cgroup, origin)
+    if (run.stamp !== undefined) deps.recorder.keep(run.stamp)
     deps.logs.adopt(run.identity)
     if (turn?.phase === "sent" && turn.cancel !== undefined) run.limitTurn(turn.data.id, turn.cancel.graceMs)
   }

@@ -17,6 +17,7 @@ import type { Journal } from "../journal.ts"
 import type { Ports } from "../ports.ts"
 import type { ProcessIdentity } from "../process/identity.ts"
 import type { Store } from "../store/open.ts"
+import type { SessionTime } from "./time.ts"
 
 export type { ProcessIdentity }
 
@@ -31,6 +32,7 @@ export interface SessionsDeps {
   readonly bundles: Bundles
   /** Whether this supervisor holds the lease of its Computer: without it nothing is started or dispatched. */
   readonly hasLease: () => boolean
+  readonly time: SessionTime
   /** Appends to the durable outbox. Always called inside the transaction of the change that it reports. */
   readonly emit: (event: LinkEvent) => void
   readonly connect: (process: ProcessIdentity, policy: AskedPolicy) => Promise<Result<McpConnection>>
@@ -63,8 +65,12 @@ export interface Sessions {
   readonly apply: (command: LinkCommand) => void
   /** Takes over the whole of what must run here (F2): starts, stops, drops. Same transaction rule. */
   readonly reconcile: (run: Attached["run"]) => void
-  /** The lease is held again: takes the steps that waited for it. */
+  /** The lease is held again: everything goes on, and the steps that waited for it are taken. */
   readonly resume: () => void
+  /** No lease is held any more: nothing of what is here runs before the next one, and what is ended is killed. */
+  readonly freeze: () => void
+  /** Wall time; unset: Session processes run. */
+  readonly frozenSinceMs: () => number | undefined
   /** Processes that this supervisor started and whose end it has not heard of. */
   readonly started: () => readonly number[]
   readonly living: () => readonly LivingProcess[]

@@ -4,7 +4,7 @@
  * both take one over. A file beside it names the holder, for the message only.
  */
 import { Database } from "bun:sqlite"
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
@@ -26,8 +26,9 @@ const isBusy = (error: unknown): boolean =>
 export const lockState = (directory: string): Result<StateLock> => {
   const holderFile = join(directory, "supervisor.pid")
   const lockFile = join(directory, "supervisor.lock")
-  closeSync(openSync(lockFile, "a", 0o600))
   const database = new Database(lockFile, { create: true })
+  // By name: to close a descriptor of the file would drop every lock that this process has on it.
+  chmodSync(lockFile, 0o600)
   try {
     database.run("PRAGMA busy_timeout = 0")
     database.run("BEGIN EXCLUSIVE")

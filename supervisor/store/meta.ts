@@ -1,7 +1,7 @@
 /** Single values that belong to the store file as a whole. */
 import type { Database } from "bun:sqlite"
 
-export type MetaKey = "store_id" | "channel_port"
+export type MetaKey = "store_id" | "channel_port" | "frozen_since" | "lease_term" | "exit_recorder"
 
 export interface MetaTable {
   readonly get: (key: MetaKey) => string | undefined

@@ -7,9 +7,10 @@ import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { migration001 } from "./migrations/001.ts"
 import { migration002 } from "./migrations/002.ts"
 import { migration003 } from "./migrations/003.ts"
+import { migration004 } from "./migrations/004.ts"
 
 /** Position N holds the change from version N to N+1. Released entries never change. */
-const migrations: readonly string[] = [migration001, migration002, migration003]
+const migrations: readonly string[] = [migration001, migration002, migration003, migration004]
 
 export const storeVersion = migrations.length
 

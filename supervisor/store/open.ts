@@ -39,6 +39,15 @@ export interface StoreOptions {
   readonly journal: Journal
 }
 
+/** What a store is made of: an open database, its file for messages, and what its owner releases last. */
+export interface StoreBasis {
+  readonly database: Database
+  readonly file: string
+  readonly ports: Ports
+  readonly journal: Journal
+  readonly release: () => void
+}
+
 export const storeFileName = "store.sqlite"
 
 /** The whole event loop waits for a busy database: one writer never needs longer. */
@@ -103,20 +112,16 @@ const identityOf = (meta: MetaTable, ports: Ports): StoreId => {
   return id
 }
 
-const assemble = (database: Database, lock: StateLock, options: StoreOptions): Store => {
+const assemble = ({ database, ports, journal, release }: StoreBasis): Store => {
   const transactions = createTransactions({
     database,
     effectFailed: (error) =>
-      options.journal.record({
-        event: "session_task_failed",
-        task: "after commit",
-        message: messageOf(error),
-      }),
+      journal.record({ event: "session_task_failed", task: "after commit", message: messageOf(error) }),
   })
   const { transaction, synced, afterCommit } = transactions
   const meta = metaTable(database)
   return {
-    id: synced(() => identityOf(meta, options.ports)),
+    id: synced(() => identityOf(meta, ports)),
     database,
     transactions,
     transaction,
@@ -127,22 +132,28 @@ const assemble = (database: Database, lock: StateLock, options: StoreOptions): S
     processes: processTable(database, transactions),
     close: () => {
       database.close(false)
-      lock.release()
+      release()
     },
   }
+}
+
+/** Brings an open database to the present version and takes it as the store. */
+export const storeOver = (basis: StoreBasis): Result<Store> => {
+  const { database, file, ports, journal } = basis
+  ports.reach("store.before_migration")
+  const migrated = migrate(database, file)
+  if (!migrated.ok) return migrated
+  ports.reach("store.migrated")
+  journal.record({ event: "store_opened", file, version: storeVersion, created: migrated.value === 0 })
+  return ok(assemble(basis))
 }
 
 const openLocked = (lock: StateLock, options: StoreOptions): Result<Store> => {
   const file = join(options.directory, storeFileName)
   const database = openDatabase(file, options)
-  const migrated = migrate(database, file)
-  if (!migrated.ok) {
-    database.close()
-    return migrated
-  }
-  const created = migrated.value === 0
-  options.journal.record({ event: "store_opened", file, version: storeVersion, created })
-  return ok(assemble(database, lock, options))
+  const store = storeOver({ ...options, database, file, release: lock.release })
+  if (!store.ok) database.close()
+  return store
 }
 
 const openUnder = (lock: StateLock, options: StoreOptions): Result<Store> => {

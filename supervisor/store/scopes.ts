@@ -23,7 +23,8 @@ export interface ScopeRow {
 
 export interface ScopesTable {
   readonly descriptors: () => readonly DescriptorRow[]
-  readonly scopesOf: (process: OfProcess) => readonly ScopeRow[]
+  /** Judges each distinct text once, for as long as the reader is kept: processes of one Agent share their scopes. */
+  readonly scopeReader: () => (process: OfProcess) => readonly ScopeRow[]
   readonly putDescriptor: (row: DescriptorRow) => void
   readonly putScope: (process: OfProcess, row: ScopeRow & { readonly createdAtMs: number }) => void
   readonly remove: (process: OfProcess) => void
@@ -34,6 +35,15 @@ interface DescriptorColumns {
   generation: number
   key: Uint8Array
   port: number
+}
+
+const scopeParser = (): ((text: string) => Scope) => {
+  const known = new Map<string, Scope>()
+  return (text) => {
+    const scope = known.get(text) ?? Scope.parse(JSON.parse(text))
+    known.set(text, scope)
+    return scope
+  }
 }
 
 export const scopesTable = (database: Database): ScopesTable => {
@@ -58,10 +68,11 @@ export const scopesTable = (database: Database): ScopesTable => {
         key: row.key,
         port: row.port,
       })),
-    scopesOf: ({ sessionId, generation }) =>
-      scopes
-        .all(sessionId, generation)
-        .map((row) => ({ digest: row.digest, scope: Scope.parse(JSON.parse(row.scope)) })),
+    scopeReader: () => {
+      const parse = scopeParser()
+      return ({ sessionId, generation }) =>
+        scopes.all(sessionId, generation).map(({ digest, scope }) => ({ digest, scope: parse(scope) }))
+    },
     putDescriptor: ({ sessionId, generation, key, port }) => {
       putDescriptor.run(sessionId, generation, key, port)
     },

@@ -56,6 +56,7 @@ const manualPorts = (start = 1_700_000_000_000) => {
     },
     soon: (run) => queueMicrotask(run),
     journal: { record },
+    reach: () => undefined,
   }
   const advance = (ms: number): void => {
     const end = now + ms

@@ -1,5 +1,6 @@
 /** Stands for the machine's clock and timers: time passes only when a test says so. */
-import type { Clock, Timers } from "@computerd/supervisor/ports"
+import { createRunningTime } from "@computerd/protocol/running-time"
+import type { Clock, Ports, Timers } from "@computerd/supervisor/ports"
 
 interface Timer {
   readonly atMs: number
@@ -9,6 +10,7 @@ interface Timer {
 export interface FakeClock {
   readonly clock: Clock
   readonly timers: Timers
+  readonly onPause: Ports["onPause"]
   /** Lets time pass and fires what is due, in order. */
   readonly advance: (ms: number) => void
   /** Lets time pass while nothing of this process runs: what became due fires late, afterwards. */
@@ -22,40 +24,38 @@ export const fakeClock = (): FakeClock => {
   let nowMs = 1_000_000
   let wallOffsetMs = 1_700_000_000_000
   const due = new Set<Timer>()
+  const idle = new Set<Timer>()
 
-  const after = (delayMs: number, fire: () => void): (() => void) => {
-    const timer = { atMs: nowMs + Math.max(0, delayMs), fire }
-    due.add(timer)
-    return () => due.delete(timer)
-  }
+  const setIn =
+    (timers: Set<Timer>) =>
+    (delayMs: number, fire: () => void): (() => void) => {
+      const timer = { atMs: nowMs + Math.max(0, delayMs), fire }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    }
 
   const next = (untilMs: number): Timer | undefined =>
-    [...due].filter((timer) => timer.atMs <= untilMs).toSorted((a, b) => a.atMs - b.atMs)[0]
+    [...idle, ...due].filter((timer) => timer.atMs <= untilMs).toSorted((a, b) => a.atMs - b.atMs)[0]
 
   const fireUntil = (untilMs: number, move: boolean): void => {
     for (let timer = next(untilMs); timer !== undefined; timer = next(untilMs)) {
       due.delete(timer)
+      idle.delete(timer)
       if (move) nowMs = Math.max(nowMs, timer.atMs)
       timer.fire()
     }
   }
 
+  const { runningMs, after, every, onPause } = createRunningTime({
+    elapsedMs: () => nowMs,
+    setTimer: setIn(due),
+    setIdleTimer: setIn(idle),
+  })
+
   return {
-    clock: { wallMs: () => nowMs + wallOffsetMs, monotonicMs: () => nowMs },
-    timers: {
-      after,
-      every: (periodMs, fire) => {
-        let cancel = (): unknown => undefined
-        const arm = (): void => {
-          cancel = after(periodMs, () => {
-            arm()
-            fire()
-          })
-        }
-        arm()
-        return () => cancel()
-      },
-    },
+    clock: { wallMs: () => nowMs + wallOffsetMs, monotonicMs: runningMs, elapsedMs: () => nowMs },
+    timers: { after, every },
+    onPause,
     advance: (ms) => {
       const untilMs = nowMs + ms
       fireUntil(untilMs, true)

@@ -11,6 +11,7 @@ import { type Ports, systemPorts } from "@computerd/supervisor/ports"
 import type { Isolation } from "@computerd/supervisor/process/cgroup"
 import { createSessions } from "@computerd/supervisor/session/create"
 import type { Sessions, SessionsDeps } from "@computerd/supervisor/session/sessions"
+import { createSessionTime } from "@computerd/supervisor/session/time"
 import { openStore, type Store } from "@computerd/supervisor/store/open"
 
 const scriptedHost: readonly string[] = [process.execPath, join(import.meta.dir, "programs/scripted.ts")]
@@ -51,6 +52,7 @@ export interface WorldOptions {
   readonly hasLease?: SessionsDeps["hasLease"]
   /** Of Session processes, by configuration. */
   readonly environment?: Readonly<Record<string, string>>
+  readonly limits?: SupervisorConfiguration["limits"]
   /** The supervisor's own. */
   readonly own?: Readonly<Record<string, string | undefined>>
   readonly bundles?: SessionsDeps["bundles"]
@@ -136,6 +138,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     workspace,
     sessionHost: [...(options.sessionHost ?? scriptedHost)],
     environment: options.environment ?? {},
+    limits: options.limits ?? {},
   })
   const created = await createSessions({
     ports: options.own === undefined ? ports : systemPorts(options.own),
@@ -144,6 +147,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     config,
     bundles: options.bundles ?? { path: () => Promise.resolve(ok(bundle)) },
     hasLease: options.hasLease ?? (() => true),
+    time: createSessionTime(ports),
     emit: (event) => {
       if (refuse.event === event.type) throw new Error("database or disk is full")
       if (!store.database.inTransaction) throw new Error(`${event.type} was emitted outside a transaction`)

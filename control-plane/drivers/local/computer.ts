@@ -245,7 +245,9 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     remove: async () => {
       const failures = await stop()
       deps.portAllocation.release(id)
+      ports.reach("computer.before_removal")
       await removeTree(directory.root)
+      ports.reach("computer.removed")
       return failures
     },
   }

@@ -51,14 +51,19 @@ const prepare = async (recipe: ComputerRecipe, signal: AbortSignal, deps: StartD
   await makeDirectory(directory)
   const { workspace } = directory
   await makeWorkspace({ workspace, steps: template.image.steps, content: deps.content, signal })
+  deps.ports.reach("workspace.made")
   await writeConfiguration(id, directory, deps)
+  deps.ports.reach("configuration.written")
   deps.receiver.registerCredential(id, await ensureCredential(directory, deps.ports.randomBytes))
 }
 
 const spawn = async ({ id, directory }: ComputerRecipe, deps: StartDeps): Promise<Supervisor> => {
   await writeRecord(directory, { state: "starting" })
+  deps.ports.reach("supervisor.before_spawn")
   const supervisor = await spawnSupervisor({ ...deps, command: deps.supervisorCommand, directory })
+  deps.ports.reach("supervisor.after_spawn")
   await writeRecord(directory, { state: "running", process: supervisor.identity })
+  deps.ports.reach("supervisor.recorded")
   const detail = `pid ${supervisor.identity.pid}`
   deps.ports.journal.record({ type: "driver", computerId: id, action: "started", detail })
   return supervisor

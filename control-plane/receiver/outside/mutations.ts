@@ -38,12 +38,11 @@ export type Mutation<Arguments, Answer> = (
 const mutationOf =
   ({ commits }: Parts) =>
   <Arguments, Answer>(
-    name: string,
     decide: DecideOutside<Arguments>,
     form: z.ZodType<Answer>,
   ): Mutation<Arguments, Answer> =>
   async (environment, asked) => {
-    const done = await commits.grouped(name, (draft, given) =>
+    const done = await commits.grouped("outside", (draft, given) =>
       decide({ draft, environment, arguments: asked, given }),
     )
     return done.ok ? ok(form.parse(done.value.answer)) : done
@@ -53,20 +52,19 @@ export const outsideMutations = (parts: Parts) => {
   const mutation = mutationOf(parts)
   return {
     start: mutation(
-      "start",
       ({ draft, environment, arguments: asked, given }) =>
         startFromOutside(draft, { ...asked, environment }, given),
       AdmittedTurn,
     ) satisfies Mutation<Omit<StartRequest, "environment">, AdmittedTurn>,
-    enqueue: mutation("enqueue", enqueueFromOutside, AdmittedTurn),
-    send: mutation("send", sendFromOutside, AcceptedMessage),
-    answer: mutation("answer", answerFromOutside, AnsweredQuestion),
-    interrupt: mutation("interrupt", interruptFromOutside, AcceptedControl),
-    resume: mutation("resume", resumeFromOutside, AcceptedControl),
-    close: mutation("close", closeFromOutside, EndingSession),
-    cancel: mutation("cancel", cancelFromOutside, EndingSession),
-    createComputer: mutation("create Computer", createComputer, CreatedComputer),
-    deleteComputer: mutation("delete Computer", deleteComputer, DeletedComputer),
+    enqueue: mutation(enqueueFromOutside, AdmittedTurn),
+    send: mutation(sendFromOutside, AcceptedMessage),
+    answer: mutation(answerFromOutside, AnsweredQuestion),
+    interrupt: mutation(interruptFromOutside, AcceptedControl),
+    resume: mutation(resumeFromOutside, AcceptedControl),
+    close: mutation(closeFromOutside, EndingSession),
+    cancel: mutation(cancelFromOutside, EndingSession),
+    createComputer: mutation(createComputer, CreatedComputer),
+    deleteComputer: mutation(deleteComputer, DeletedComputer),
     /** What the upload was answered before, if it was. */
     earlierPublication: (
       environment: EnvironmentKey,
@@ -79,7 +77,7 @@ export const outsideMutations = (parts: Parts) => {
       return ok(earlier.value === undefined ? undefined : PublishedDeployment.parse(earlier.value))
     },
     publish: (environment: EnvironmentKey, upload: Upload, published: Publication) =>
-      mutation("publish", publishFromOutside(published), PublishedDeployment)(environment, upload),
+      mutation(publishFromOutside(published), PublishedDeployment)(environment, upload),
   }
 }
 

@@ -43,7 +43,7 @@ test("R173 of admissions that share a commit only the one that cannot be stored 
   expect(seen(rig(), poisoned).turns.length).toBe(1)
   expect(rig().journal).toContainEqual({
     type: "store_failed",
-    operation: "enqueue",
+    operation: "admission",
     message: "disk is full",
   })
   inFile("drop trigger full")

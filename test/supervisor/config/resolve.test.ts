@@ -53,6 +53,7 @@ test("a file alone gives a complete configuration, defaults included", async () 
       ...complete,
       ports: { first: 20_000, last: 31_999 },
       environment: {},
+      limits: {},
       logLevel: "info",
       lifeline: false,
     } as never,
@@ -78,6 +79,7 @@ test("every key can be given as a variable and as a flag, and each gives the sam
     ...complete,
     ports: range,
     environment: { REGION: "north" },
+    limits: { memoryBytes: 512 * 1024 * 1024, pids: 200 },
     logLevel: "debug",
     lifeline: true,
   }
@@ -127,6 +129,11 @@ test("a bad value is named by key and place, and never shown", async () => {
   expect(await problem(complete, ["--lifeline=yes"])).toContain(
     'lifeline (--lifeline) must be "true" or "false"',
   )
+  expect(await problem({ ...complete, limits: { memoryBytes: 5 } })).toMatch(/^limits\.memoryBytes in .*: /)
+  expect(await problem(complete, [], { COMPUTERD_LIMITS: '{"pids":0}' })).toMatch(
+    /^limits\.pids \(COMPUTERD_LIMITS\): /,
+  )
+  expect(await problem(complete, ['--limits={"cpus":2}'])).toStartWith("limits")
   expect(await problem({ ...complete, stateDirectory: "relative/hunter2" })).toContain(
     "must be an absolute path",
   )

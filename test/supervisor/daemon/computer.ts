@@ -42,6 +42,9 @@ type ProbeAgent = "probe" | "connecting" | "patient"
 export interface ComputerOptions {
   readonly fake?: Partial<FakeOptions>
   readonly config?: Partial<SupervisorConfiguration>
+  /** How its supervisors are started. */
+  readonly runtime?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 export class Computer {
@@ -51,8 +54,15 @@ export class Computer {
   readonly controlPlane: FakeControlPlane
   readonly bundle: Digest
   readonly configFile: string
+  readonly #options: ComputerOptions
 
-  private constructor(directory: string, controlPlane: FakeControlPlane, bundle: Digest) {
+  private constructor(
+    directory: string,
+    bundle: Digest,
+    controlPlane: FakeControlPlane,
+    options: ComputerOptions,
+  ) {
+    this.#options = options
     this.directory = directory
     this.controlPlane = controlPlane
     this.bundle = bundle
@@ -77,7 +87,7 @@ export class Computer {
       logLevel: "debug",
       ...options.config,
     }
-    const computer = new Computer(directory, controlPlane, bundle)
+    const computer = new Computer(directory, bundle, controlPlane, options)
     await writeFile(computer.configFile, JSON.stringify(config))
     return computer
   }
@@ -87,9 +97,16 @@ export class Computer {
   }
 
   start(...flags: readonly string[]): Bun.Subprocess<"pipe", "ignore", "pipe"> {
+    const { runtime = [process.execPath], environment } = this.#options
     const supervisor = Bun.spawn(
-      [process.execPath, join(root, "test/fixtures/supervisor.ts"), "--config", this.configFile, ...flags],
-      { stdin: "pipe", stdout: "ignore", stderr: "pipe", cwd: this.directory },
+      [...runtime, join(root, "test/fixtures/supervisor.ts"), "--config", this.configFile, ...flags],
+      {
+        stdin: "pipe",
+        stdout: "ignore",
+        stderr: "pipe",
+        cwd: this.directory,
+        env: { ...process.env, ...environment },
+      },
     )
     this.#processes.push(supervisor)
     this.#logs.push(new Response(supervisor.stderr).text())

@@ -13,6 +13,7 @@ import { createJournal, type JournalEntry } from "@computerd/supervisor/journal"
 import { createLease } from "@computerd/supervisor/link/lease"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
 import type { ProcessIdentity, SessionView } from "@computerd/supervisor/session/sessions"
+import { createSessionTime } from "@computerd/supervisor/session/time"
 import { openStore } from "@computerd/supervisor/store/open"
 import { newAssignment } from "../harness.ts"
 
@@ -52,6 +53,7 @@ const newDesk = (options: Options = {}) => {
   const unrestorable: string[] = []
   const descriptors = new Descriptors({
     ports: ours,
+    time: createSessionTime(ours),
     journal,
     store,
     range,

@@ -12,7 +12,7 @@ const newLease = () => {
   const time = fakeClock()
   const changes: LeaseState["state"][] = []
   const lease = createLease({ ...time, changed: ({ state }) => changes.push(state) })
-  return { time, lease, changes, now: () => time.clock.monotonicMs() }
+  return { time, lease, changes, now: () => time.clock.elapsedMs() }
 }
 
 test("a lease is counted from the moment it was asked for and lapses on time", () => {
@@ -49,15 +49,52 @@ test("a wall clock that leaps moves no lease", () => {
   expect(lease.state()).toEqual({ state: "held", epoch, remainingMs: 60_000 })
 })
 
-test("after a pause of the whole process the clock decides, not the timer", () => {
-  const { time, lease, now } = newLease()
+test("a lease counts on through a pause of the process, whose timers do not", async () => {
+  const { time, lease, changes, now } = newLease()
+  time.onPause(lease.look)
   lease.grant(grant, now())
-  let seen: LeaseState | undefined
-  time.timers.after(1, () => {
-    seen = lease.state()
+  let fired = false
+  time.timers.after(1_000, () => {
+    fired = true
   })
   time.pause(300_000)
-  expect(seen).toEqual({ state: "lapsed", epoch })
+  expect(lease.state()).toEqual({ state: "lapsed", epoch })
+  await Promise.resolve()
+  expect(changes).toEqual(["held", "lapsed"])
+  expect(fired).toBe(false)
+  time.advance(1_000)
+  expect(fired).toBe(true)
+})
+
+test("a lapse that came in a pause is told before the grant that ends it", () => {
+  const { time, lease, changes, now } = newLease()
+  lease.grant(grant, now())
+  time.pause(grant.leaseMs)
+  lease.grant(grant, now())
+  expect(changes).toEqual(["held", "lapsed", "held"])
+})
+
+test("after a pause that was shorter than the lease its end is still told on time", () => {
+  const { time, lease, changes, now } = newLease()
+  lease.grant(grant, now())
+  time.pause(grant.leaseMs - 5_000)
+  lease.look()
+  time.advance(5_000)
+  expect(changes).toEqual(["held", "lapsed"])
+})
+
+test("the term of an earlier supervisor serves nobody, and its end is told", () => {
+  const time = fakeClock()
+  const changes: LeaseState["state"][] = []
+  const inherited = { epoch, untilMs: time.clock.elapsedMs() + 5_000 }
+  const lease = createLease({ ...time, inherited, changed: ({ state }) => changes.push(state) })
+  expect(lease.state()).toEqual({ state: "none" })
+  time.advance(4_999)
+  expect(changes).toEqual([])
+  time.advance(1)
+  expect(changes).toEqual(["lapsed"])
+  lease.grant(grant, time.clock.elapsedMs())
+  expect(changes).toEqual(["lapsed", "held"])
 })
 
 test("who waits for a lapsed lease is told when it is granted, or when the wait is over", async () => {
@@ -108,7 +145,7 @@ test("a renewal that is not answered ends the connection", () => {
   expect(overdue.length).toBe(1)
 })
 
-test("a renewal that fell into a pause of this process is waited for once more", () => {
+test("a pause of this process is no time in which a renewal could be answered", () => {
   const { time, asked, overdue } = newRenewal()
   time.advance(grant.renewMs)
   expect(asked.length).toBe(1)
@@ -121,7 +158,7 @@ test("a renewal that fell into a pause of this process is waited for once more",
 test("an answer counts for the renewal that asked, and only once", () => {
   const { time, asked, renewal, ports } = newRenewal()
   time.advance(grant.renewMs)
-  const askedAtMs = time.clock.monotonicMs()
+  const askedAtMs = time.clock.elapsedMs()
   time.advance(200)
   expect(renewal.answered(ports.newId("req"), grant)).toBeUndefined()
   const [requestId] = asked

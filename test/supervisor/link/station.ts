@@ -16,6 +16,7 @@ import { createLease, type Lease } from "@computerd/supervisor/link/lease"
 import type { Link } from "@computerd/supervisor/link/link"
 import { createOutbox, type Outbox } from "@computerd/supervisor/link/outbox"
 import { ControlPlaneLink } from "@computerd/supervisor/link/supervise"
+import { webSockets } from "@computerd/supervisor/link/websocket"
 import { type Ports, systemPorts } from "@computerd/supervisor/ports"
 import { admissionsTable } from "@computerd/supervisor/store/admissions"
 import { leaseTable } from "@computerd/supervisor/store/lease"
@@ -81,6 +82,7 @@ export const createStation = (options: StationOptions = {}): Station => {
   })
   const link: Link = new ControlPlaneLink({
     ports: ours,
+    transport: webSockets,
     journal,
     store,
     leases: leaseTable(store.database),

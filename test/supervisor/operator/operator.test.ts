@@ -24,6 +24,7 @@ const status: Status = {
     stateDirectory: "/state",
     workspace: "/workspace",
     isolation: "process_group",
+    degraded: ["the limits of Sessions are not in force: no control group"],
   },
   link: {
     state: "backing_off",
@@ -173,6 +174,15 @@ test("a folder that cannot be written gives an error that names the socket", () 
   expect(opened.ok ? "" : opened.error.message).toContain(join(directory, "missing", operatorSocketName))
 })
 
+test("a status tells that everything is frozen, and since when", () => {
+  const frozenSince = new Date(nowMs - 75_000).toISOString()
+  const text = renderStatus({ ...status, computer: { ...status.computer, frozenSince } }, nowMs)
+  expect(text.split("\n")).toContain(
+    "Frozen          every Session process, for 1m 15s: without a lease nothing runs",
+  )
+  expect(renderStatus(status, nowMs)).not.toContain("Frozen")
+})
+
 test("a status is readable: what is wrong, for how long, and one line a Session", () => {
   const text = renderStatus(status, nowMs)
   const lines = text.split("\n")
@@ -180,6 +190,7 @@ test("a status is readable: what is wrong, for how long, and one line a Session"
   expect(lines).toContain("Link            backing off for 30s, 3 failed attempts (no connection)")
   expect(lines).toContain("Lease           held, epoch 5, 42s left")
   expect(lines).toContain("Unacknowledged  7 events")
+  expect(lines).toContain("Degraded        the limits of Sessions are not in force: no control group")
   const row = lines.find((line) => line.startsWith(sessionId)) ?? ""
   for (const cell of [
     "auditor",

@@ -55,6 +55,7 @@ const start = (script: string, cgroup?: string): Started => {
   })
   const identity = { sessionId: bootstrap.sessionId, generation: bootstrap.generation }
   const child = spawnProcess({
+    timers: ports.timers,
     command: ["/bin/sh", "-c", script],
     workingDirectory: directory,
     environment: { PATH, HELMR_SESSION_ID: bootstrap.sessionId },
@@ -109,6 +110,7 @@ test("a child leads a session and a group of its own", async () => {
 test("a command that does not exist is an answer that names it", () => {
   const identity = { sessionId: ports.newId("ses"), generation: 1 as never }
   const result = spawnProcess({
+    timers: ports.timers,
     command: ["/no/such/program"],
     workingDirectory: directory,
     environment: {},
@@ -134,6 +136,14 @@ test("without a control group the whole tree is killed, setsid escapees and clea
   expect(marked(started.tree)).toEqual([])
   expect(marked(stranger.tree)).toHaveLength(1)
   expect(await started.child.exited).toEqual({ kind: "signal", signal: "SIGKILL" })
+})
+
+test("PT2 without a control group, what left session, group and environment behind is killed while its parents live", async () => {
+  const started = start("sh -c 'env -i setsid sleep 654 & wait' & echo up; wait")
+  // It is a member, and the only one without a variable.
+  const pid = await settled(() => membersOfTree(started.tree).find((each) => readEnviron(each) === ""))
+  expect((await killTree(ports, started.tree, 3000)).survivors).toEqual([])
+  await settled(() => (readStat(pid)?.state ?? "Z") === "Z")
 })
 
 test("what is left of a process that is long gone is found by its marker", async () => {

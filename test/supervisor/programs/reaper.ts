@@ -11,7 +11,8 @@ const isSubreaper = becomeSubreaper()
 const reaper = startReaper({ timers, isOwn: (pid) => started.has(pid), everyMs: 20 })
 
 /** Its children sleep a moment, so that they outlive it and come to us. */
-const parents = 20
+const parents = 30
+const atOnce = 10
 const script = `i=0; while [ $i -lt ${orphans / parents} ]; do (sleep 0.2) & i=$((i+1)); done; exit 0`
 
 const run = async (command: readonly string[]): Promise<number> => {
@@ -27,21 +28,31 @@ let most = 0
 const watch = setInterval(() => {
   most = Math.max(most, mine().length)
 }, 10)
-const makers = Array.from({ length: parents }, () => run(["sh", "-c", script]))
+const makeOrphans = async (): Promise<void> => {
+  for (let made = 0; made < parents; made += atOnce)
+    await Promise.all(Array.from({ length: atOnce }, () => run(["sh", "-c", script])))
+}
+const made = makeOrphans()
 const codes = await Promise.all(
   Array.from({ length: own }, (_, index) => run(["sh", "-c", `exit ${index % 200}`])),
 )
-await Promise.all(makers)
+await made
 const end = performance.now() + 15_000
 while (mine().length > 0 && performance.now() < end) await Bun.sleep(20)
 clearInterval(watch)
 reaper.close()
 const left = mine().map((pid) => readStat(pid)?.state)
+
+/** Nothing but its parent tells of such a one, and that is us. */
+await run(["sh", "-c", "(env -i setsid sleep 600 &) ; (env -i setsid sleep 600 &)"])
+while (mine().length < 2) await Bun.sleep(5)
+const survivors = await reaper.endOrphans(2000)
 console.log(
   JSON.stringify({
     isSubreaper,
     most,
     left,
+    hidden: [survivors, mine()],
     wrong: codes.filter((code, index) => code !== index % 200).length,
   }),
 )

@@ -66,6 +66,9 @@ const initialize = (context: unknown): void => {
         JSON.stringify((context as { recovery: unknown }).recovery),
       )
       break
+    case "leaves-on-demand":
+      whenThere("leave", () => leave(7))
+      break
     case "exit-137":
       leave(137)
       return

@@ -200,6 +200,19 @@ test("a stop ends every process gracefully, calls it a shutdown, and starts noth
   expect([...livingOf(first), ...livingOf(second)]).toEqual([])
 })
 
+test("processes that ignore everything, stand still or hold their output open end within the one bound of the stop", async () => {
+  const stubborn = await start("ignores-shutdown")
+  const others = ["echo", "escapee"].map((agent) => world.assignment(agent))
+  for (const assignment of others) world.apply({ type: "assign", assignment })
+  await world.until(() => world.sessions.living().filter((each) => each.state === "ready").length === 3)
+  process.kill(world.sessions.find(others[0]!.sessionId)!.pid!, "SIGSTOP")
+  const startedMs = performance.now()
+  expect(await world.sessions.stop(1500)).toEqual([])
+  // Measured from its beginning: the grace of one and the killing of another do not add up.
+  expect(performance.now() - startedMs).toBeLessThan(2500)
+  for (const assignment of [stubborn, ...others]) expect(livingOf(assignment)).toEqual([])
+})
+
 test("a stop while a bundle is still on its way ends at once", async () => {
   await start("echo", { bundles: { path: () => new Promise(() => undefined) } })
   const startedMs = performance.now()

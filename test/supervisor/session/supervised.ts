@@ -18,8 +18,10 @@ export interface Left {
 const program = join(import.meta.dir, "../programs/supervised.ts")
 
 /** A supervisor that was killed with SIGKILL, and what it left. */
-export const killedSupervisor = async (asked: Omit<Supervised, "directory">): Promise<Left> => {
-  const directory = temporaryDirectory()
+export const killedSupervisor = async (
+  asked: Omit<Supervised, "directory"> & { readonly directory?: string },
+): Promise<Left> => {
+  const { directory = temporaryDirectory() } = asked
   const supervisor = Bun.spawn([process.execPath, program, JSON.stringify({ ...asked, directory })], {
     stdout: "pipe",
   })

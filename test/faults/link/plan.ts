@@ -1,0 +1,88 @@
+/** What is done to both ends in one schedule, and when: work, and faults. Made from a seed; shrunk by leaving steps out. */
+import type { Random } from "./random.ts"
+
+export const faultKinds = [
+  "cut",
+  "silence",
+  "frame",
+  "partition",
+  "slow",
+  "kill supervisor",
+  "kill control plane",
+  "kill supervisor at a step",
+  "kill control plane at a step",
+  "power cut",
+  "damaged store",
+  "stop supervisor",
+  "stop control plane",
+  "clock leaps",
+  "full disk of the supervisor",
+  "full disk of the control plane",
+  "rival",
+  "detach",
+  "park",
+  "process dies",
+] as const
+export type FaultKind = (typeof faultKinds)[number]
+
+export const workKinds = [
+  "spawn",
+  "enqueue",
+  "message",
+  "stop",
+  "hold",
+  "close",
+  "look",
+  "wait",
+  "shout",
+] as const
+export type WorkKind = (typeof workKinds)[number]
+
+export interface Action {
+  readonly atMs: number
+  readonly what: { readonly fault: FaultKind } | { readonly work: WorkKind }
+  /** Decides what the action leaves open. */
+  readonly salt: number
+}
+
+export type Plan = readonly Action[]
+
+const horizonMs = 150_000
+const actions = { least: 8, most: 34 }
+const faultShare = 0.45
+
+/** Each schedule has a few kinds of faults, so that some meet often. */
+const kindsOf = (random: Random): readonly FaultKind[] =>
+  Array.from({ length: random.int(1, 5) }, () => random.pick(faultKinds)).filter((kind) => kind !== undefined)
+
+const workWeights: readonly WorkKind[] = [
+  "spawn",
+  "spawn",
+  "enqueue",
+  "enqueue",
+  "enqueue",
+  "message",
+  "stop",
+  "hold",
+  "close",
+  "look",
+  "wait",
+  "shout",
+]
+
+export const planFrom = (random: Random): Plan => {
+  const kinds = kindsOf(random)
+  const spread = random.chance(0.3) ? horizonMs / 5 : horizonMs
+  const plan = Array.from({ length: random.int(actions.least, actions.most) }, (): Action => {
+    const fault = random.chance(faultShare) ? random.pick(kinds) : undefined
+    return {
+      atMs: random.int(0, spread),
+      what: fault === undefined ? { work: random.pick(workWeights) ?? "look" } : { fault },
+      salt: random.int(0, 1_000_000),
+    }
+  })
+  return plan.toSorted((one, other) => one.atMs - other.atMs)
+}
+
+export const describe = ({ atMs, what, salt }: Action): string =>
+  `${String(atMs).padStart(7)} ms  ${"fault" in what ? `fault: ${what.fault}` : `work: ${what.work}`} (${salt})`
