@@ -42,10 +42,12 @@ export const createAdmissionJournal = (store: Store, clock: Clock): AdmissionJou
   }
 
   return {
-    write: (requestId, { sessionId, generation, tool }, idempotencyKey) =>
+    write: (requestId, { sessionId, generation, tool }, idempotencyKey) => {
+      if (!store.hasRoom()) throw new Error("the disk is full: what room is left is for what ends")
       store.transaction(() =>
         table.add({ requestId, sessionId, generation, idempotencyKey, tool, sentAtMs: clock.wallMs() }),
-      ),
+      )
+    },
     settle: (requestId, answer) => {
       const outcome = outcomeOf(answer)
       store.transaction(() => {

@@ -58,6 +58,10 @@ export const performFault = (stage: Stage, kind: FaultKind, random: Random): voi
       if (wire === undefined) return
       wire.goSilent()
       break
+    case "stall":
+      if (wire === undefined) return
+      wire.stall(durationMs(random))
+      break
     case "frame":
       wire?.breakNext(random.pick(directions) ?? "up", random.pick(frameFaults) ?? "drop")
       return

@@ -4,6 +4,7 @@ import type { Random } from "./random.ts"
 export const faultKinds = [
   "cut",
   "silence",
+  "stall",
   "frame",
   "partition",
   "slow",
@@ -51,8 +52,22 @@ const horizonMs = 150_000
 const actions = { least: 8, most: 34 }
 const faultShare = 0.45
 
+/** Faults that are rarely harmful alone. */
+const companies: readonly (readonly FaultKind[])[] = [
+  ["rival", "partition", "slow", "stall"],
+  ["rival", "partition", "stop supervisor", "stall"],
+  ["power cut", "kill supervisor", "stop control plane"],
+  ["kill supervisor at a step", "kill control plane at a step", "cut"],
+  ["frame", "stall", "cut"],
+]
+
 /** Each schedule has a few kinds of faults, so that some meet often. */
-const kindsOf = (random: Random): readonly FaultKind[] =>
+const kindsOf = (random: Random): readonly FaultKind[] => {
+  const company = random.chance(0.4) ? random.pick(companies) : undefined
+  return company ?? anyKinds(random)
+}
+
+const anyKinds = (random: Random): readonly FaultKind[] =>
   Array.from({ length: random.int(1, 5) }, () => random.pick(faultKinds)).filter((kind) => kind !== undefined)
 
 const workWeights: readonly WorkKind[] = [
