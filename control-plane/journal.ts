@@ -30,6 +30,8 @@ export type JournalEvent =
       /** `admitted`, `repeated` for a retained receipt, or the code of the refusal. */
       readonly outcome: string
     }
+  /** The wall clock leapt, or this process did not run for so long. */
+  | { readonly type: "clock_moved"; readonly byMs: number }
   | { readonly type: "task_failed"; readonly task: string; readonly message: string }
   | { readonly type: "listening"; readonly url: string }
   | { readonly type: "link_refused"; readonly computerId: ComputerId | null; readonly reason: string }

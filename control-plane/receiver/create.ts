@@ -15,6 +15,7 @@ import { createListeners } from "./listeners.ts"
 import type { Parts } from "./parts.ts"
 import type { Receiver } from "./receiver.ts"
 import { givenOf } from "./seals.ts"
+import { createSteps } from "./steps.ts"
 import { fleetEvents } from "./told.ts"
 import { views } from "./views.ts"
 import { createWaits } from "./waits.ts"
@@ -63,8 +64,9 @@ export const receiverOver = (store: Store, options: Omit<ReceiverOptions, "path"
     for (const id of new Set(changes.commands.map((command) => command.computerId))) commands.tell(id)
   }
   const given = givenOf({ store, ports, settings })
-  const commits = createCommits({ store, ports, given, tell })
-  const due = createDue({ store, ports, commits, settings })
+  const followClock = createSteps({ store, ports, moved: (byMs) => due.moved(byMs) })
+  const commits = createCommits({ store, ports, given, followClock, tell })
+  const due = createDue({ store, ports, commits, followClock, settings })
   const parts: Parts = { store, ports, commits, waits }
   reconsiderRoom(parts)
   due.run()
