@@ -144,16 +144,6 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "a lapse that was not told hides the grant after it",
-    changes: [
-      {
-        file: "supervisor/link/lease.ts",
-        original: "      look()\n      const term",
-        broken: "      const term",
-      },
-    ],
-  },
-  {
     name: "a mutation is sent again after a cut",
     changes: [
       {

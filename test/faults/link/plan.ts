@@ -54,7 +54,9 @@ const faultShare = 0.45
 
 /** Faults that are rarely harmful alone. */
 const companies: readonly (readonly FaultKind[])[] = [
+  ["rival", "partition", "stall"],
   ["rival", "partition", "slow", "stall"],
+  ["stop supervisor", "process dies"],
   ["rival", "partition", "stop supervisor", "stall"],
   ["power cut", "kill supervisor", "stop control plane"],
   ["kill supervisor at a step", "kill control plane at a step", "cut"],
