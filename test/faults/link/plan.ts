@@ -1,7 +1,7 @@
 /** What is done to both ends in one schedule, and when: work, and faults. Made from a seed; shrunk by leaving steps out. */
 import type { Random } from "./random.ts"
 
-export const faultKinds = [
+const faultKinds = [
   "cut",
   "silence",
   "stall",
@@ -26,18 +26,7 @@ export const faultKinds = [
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 
-export const workKinds = [
-  "spawn",
-  "enqueue",
-  "message",
-  "stop",
-  "hold",
-  "close",
-  "look",
-  "wait",
-  "shout",
-] as const
-export type WorkKind = (typeof workKinds)[number]
+export type WorkKind = "spawn" | "enqueue" | "message" | "stop" | "hold" | "close" | "look" | "wait" | "shout"
 
 export interface Action {
   readonly atMs: number
