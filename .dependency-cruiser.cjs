@@ -23,7 +23,7 @@ const pure = [
   "^supervisor/process/(machine|loss|identity|limits|reattach|recordable)\\.ts$",
   "^supervisor/channel/machine\\.ts$",
   "^supervisor/descriptor/(token|scopes)\\.ts$",
-  "^supervisor/link/(attempt|backoff|outcome|unreadable)\\.ts$",
+  "^supervisor/link/(attempt|backoff|outcome)\\.ts$",
   "^sdk/",
   "^session-host/channel/(conversation|frames|guard|timing)\\.ts$",
   "^session-host/program/(definitions|describable|describe)\\.ts$",

@@ -38,6 +38,8 @@ export type JournalEvent =
       readonly permissions: readonly Permission[]
     }
   | { readonly type: "key_revoked"; readonly keyId: ApiKeyId; readonly environment: EnvironmentKey }
+  /** The wall clock leapt, or this process did not run for so long. */
+  | { readonly type: "clock_moved"; readonly byMs: number }
   | { readonly type: "task_failed"; readonly task: string; readonly message: string }
   | { readonly type: "listening" | "api_listening"; readonly url: string }
   | { readonly type: "link_refused"; readonly computerId: ComputerId | null; readonly reason: string }

@@ -36,6 +36,18 @@ export const Status = z.object({
     lastError: z.string().nullable(),
     unacknowledgedEvents: z.int(),
   }),
+  /** What is kept on disk; absent with supervisors that do not tell. */
+  store: z
+    .object({
+      fileBytes: z.int(),
+      /** Of the write-ahead log beside it. */
+      logBytes: z.int(),
+      /** Space for a full disk; while it is given up nothing new is begun. */
+      ballast: z.enum(["kept", "given_up"]),
+      admissions: z.object({ open: z.int(), settled: z.int() }),
+      eventsSetAside: z.int(),
+    })
+    .optional(),
   lease: z.object({
     state: z.enum(["none", "held", "lapsed"]),
     epoch: z.int().nullable(),

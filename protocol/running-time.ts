@@ -23,8 +23,6 @@ export interface RunningTime {
   readonly runningMs: () => number
   /** Runs once. */
   readonly after: (delayMs: number, fire: () => void) => Cancel
-  /** As `after`, with a timer that keeps no process alive. */
-  readonly idleAfter: (delayMs: number, fire: () => void) => Cancel
   readonly every: (periodMs: number, fire: () => void) => Cancel
   /** Hears of each pause soon after its end, once. */
   readonly onPause: (listener: (gapMs: number) => void) => Cancel
@@ -81,41 +79,37 @@ export const createRunningTime = ({ elapsedMs, setTimer, setIdleTimer }: RawTime
     stopBeating = undefined
   }
 
-  const startWith =
-    (set: RawTime["setTimer"]): RunningTime["after"] =>
-    (delayMs, fire) => {
-      begin()
-      const dueMs = look() + Math.max(0, delayMs)
-      let state: "waiting" | "over" = "waiting"
-      const arm = (leftMs: number): Cancel => set(Math.min(Math.ceil(leftMs), timerMaxMs), check)
-      const finish = (): void => {
-        state = "over"
-        end()
-      }
-      /** RT1 */
-      const check = (): void => {
-        if (state === "over") return
-        const leftMs = dueMs - look()
-        if (leftMs >= timerGrainMs) {
-          stop = arm(leftMs)
-          return
-        }
-        finish()
-        fire()
-      }
-      let stop = arm(Math.max(0, delayMs))
-      return () => {
-        if (state === "over") return
-        stop()
-        finish()
-      }
+  const after: RunningTime["after"] = (delayMs, fire) => {
+    begin()
+    const dueMs = look() + Math.max(0, delayMs)
+    let state: "waiting" | "over" = "waiting"
+    const arm = (leftMs: number): Cancel => setTimer(Math.min(Math.ceil(leftMs), timerMaxMs), check)
+    const finish = (): void => {
+      state = "over"
+      end()
     }
+    /** RT1 */
+    const check = (): void => {
+      if (state === "over") return
+      const leftMs = dueMs - look()
+      if (leftMs >= timerGrainMs) {
+        stop = arm(leftMs)
+        return
+      }
+      finish()
+      fire()
+    }
+    let stop = arm(Math.max(0, delayMs))
+    return () => {
+      if (state === "over") return
+      stop()
+      finish()
+    }
+  }
 
-  const after = startWith(setTimer)
   return {
     runningMs: look,
     after,
-    idleAfter: startWith(setIdleTimer),
     every: (periodMs, fire) => {
       let stop: Cancel
       const again = (): void => {

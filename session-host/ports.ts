@@ -3,6 +3,7 @@
  * is loaded, since a program may put others in the place of the global ones.
  */
 import type { RequestId } from "@computerd/protocol/ids"
+import { createRunningTime } from "@computerd/protocol/running-time"
 import { isRequestId } from "./channel/frames.ts"
 
 export type Stop = () => void
@@ -10,18 +11,17 @@ export type Stop = () => void
 export interface Ports {
   readonly random: () => number
   readonly newRequestId: () => RequestId
-  /** Runs once after `ms`. */
+  /** Runs once after `ms` of this process's own running time, as everything here that waits: a freeze is no waiting. */
   readonly after: (ms: number, run: () => void) => Stop
   readonly sleep: (ms: number) => Promise<void>
-  /** Runs each `ms` of this process's own running time: a process that was frozen misses ticks, it does not catch up. */
   readonly every: (ms: number, run: () => void) => Stop
   readonly connect: (url: string, headers: Readonly<Record<string, string>>) => WebSocket
   /** Standard error; standard output belongs to the program. */
   readonly log: (line: string) => void
 }
 
-const { clearInterval, clearTimeout, setInterval, setTimeout, WebSocket } = globalThis
-const { sleep, randomUUIDv7 } = Bun
+const { clearTimeout, performance, setTimeout, WebSocket } = globalThis
+const { randomUUIDv7 } = Bun
 const writeLine = console.error.bind(console)
 
 const newRequestId = (): RequestId => {
@@ -30,18 +30,25 @@ const newRequestId = (): RequestId => {
   return id
 }
 
+const setTimer = (delayMs: number, run: () => void): Stop => {
+  const timer = setTimeout(run, delayMs)
+  return () => clearTimeout(timer)
+}
+
+const setIdleTimer = (delayMs: number, run: () => void): Stop => {
+  const timer = setTimeout(run, delayMs)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
+
+const { after, every } = createRunningTime({ elapsedMs: () => performance.now(), setTimer, setIdleTimer })
+
 export const systemPorts: Ports = {
   random: Math.random,
   newRequestId,
-  after: (ms, run) => {
-    const timer = setTimeout(run, ms)
-    return () => clearTimeout(timer)
-  },
-  sleep: (ms) => sleep(ms),
-  every: (ms, run) => {
-    const timer = setInterval(run, ms)
-    return () => clearInterval(timer)
-  },
+  after,
+  sleep: (ms) => new Promise((resolve) => after(ms, resolve)),
+  every,
   connect: (url, headers) => new WebSocket(url, { headers: { ...headers } }),
   log: (line) => writeLine(`[session-host] ${line}`),
 }

@@ -51,6 +51,7 @@ export interface Foundation {
 }
 
 export interface Parts {
+  readonly store: Store
   readonly lease: Lease
   readonly link: Link
   readonly outbox: Outbox
@@ -223,5 +224,5 @@ export const assemble = async (foundation: Foundation): Promise<Result<Parts>> =
   wiring.sessions.set(sessions.value)
   if (lease.state().state === "lapsed") sessions.value.freeze()
   descriptors.restore()
-  return ok({ lease, link, outbox, sessions: sessions.value, descriptors })
+  return ok({ store: foundation.store, lease, link, outbox, sessions: sessions.value, descriptors })
 }

@@ -26,6 +26,8 @@ export type StoreJournalEvent =
       readonly keptAs: string
       readonly reason: string
     }
+  | { readonly event: "disk_full"; readonly directory: string; readonly freedBytes: number }
+  | { readonly event: "disk_recovered"; readonly directory: string }
   | { readonly event: "store_write_failed"; readonly during: string; readonly message: string }
 
 export type ProcessJournalEvent =
@@ -186,6 +188,8 @@ export type Level = "debug" | "info" | "warn" | "error"
 const levels: Readonly<Record<JournalEvent["event"], Level>> = {
   store_opened: "info",
   store_set_aside: "error",
+  disk_full: "error",
+  disk_recovered: "info",
   store_write_failed: "error",
   isolation_chosen: "info",
   care_degraded: "warn",

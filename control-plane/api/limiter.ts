@@ -13,15 +13,13 @@ interface Bucket {
 
 const secondMs = 1_000
 
-export const createLimiter = (perSecond: number, now: () => number): Limiter => {
+export const createLimiter = (perSecond: number, runningMs: () => number): Limiter => {
   const buckets = new Map<ApiKeyId, Bucket>()
   const refilled = (key: ApiKeyId): Bucket => {
-    const at = now()
+    const at = runningMs()
     const bucket = buckets.get(key) ?? { tokens: perSecond, at }
     buckets.set(key, bucket)
-    // A clock that went back refills nothing.
-    const passed = Math.max(at - bucket.at, 0)
-    bucket.tokens = Math.min(perSecond, bucket.tokens + (passed * perSecond) / secondMs)
+    bucket.tokens = Math.min(perSecond, bucket.tokens + ((at - bucket.at) * perSecond) / secondMs)
     bucket.at = at
     return bucket
   }

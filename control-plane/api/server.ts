@@ -100,7 +100,7 @@ export const openApiServer = (deps: ApiServerDeps): Result<ApiServer> => {
   const handle = createApp({
     served,
     authenticate: receiver.keys.authenticate,
-    limiter: createLimiter(settings.requestsPerSecond, ports.now),
+    limiter: createLimiter(settings.requestsPerSecond, ports.runningMs),
     settings,
     ports,
   })

@@ -69,10 +69,10 @@ export const createAdmissions = (deps: AdmissionsDeps): Admissions => {
   /** Authority is checked again when the wait has ended: what is disclosed then is judged then. */
   const wait = async (tool: BoundTool, call: Call, signal: AbortSignal): Promise<AdmissionAnswer> => {
     const asked = waitOf(call)
-    const deadline = ports.now() + (asked?.timeoutMs ?? 0)
+    const deadline = ports.runningMs() + (asked?.timeoutMs ?? 0)
     for (;;) {
       const answer = observe(tool, call)
-      const remaining = deadline - ports.now()
+      const remaining = deadline - ports.runningMs()
       if (asked === undefined || !isTimeout(answer) || remaining <= 0) return answer
       const how = await waits.wait(asked.turnId, remaining, signal)
       if (how === "closed") return later("the control plane is stopping; wait again")

@@ -49,6 +49,8 @@ export interface CommitsDeps {
   readonly store: Store
   readonly ports: Ports
   readonly given: () => Given
+  /** Before anything is decided by the wall clock; outside a transaction. */
+  readonly followClock: () => void
   readonly tell: (told: Told) => void
 }
 
@@ -100,6 +102,7 @@ export const createCommits = (deps: CommitsDeps): Commits => {
 
   const now: Commits["now"] = <Value>(operation: Decision, work: Work<Value>) => {
     if (closed) return stopping
+    deps.followClock()
     let decided: Decided<Value>
     try {
       decided = acknowledged.transaction(() => decide(deps, operation, work))
@@ -113,6 +116,7 @@ export const createCommits = (deps: CommitsDeps): Commits => {
 
   /** M2 */
   const performTogether = (items: readonly Waiting[]): void => {
+    deps.followClock()
     let answers: readonly (() => void)[]
     try {
       answers = acknowledged.transaction(() => items.map((item) => item.perform()))

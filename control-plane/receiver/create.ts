@@ -16,6 +16,7 @@ import { outsideCalls } from "./outside/outside.ts"
 import type { Parts } from "./parts.ts"
 import type { Receiver } from "./receiver.ts"
 import { givenOf } from "./seals.ts"
+import { createSteps } from "./steps.ts"
 import { fleetEvents } from "./told.ts"
 import { views } from "./views.ts"
 import { createWaits } from "./waits.ts"
@@ -67,8 +68,9 @@ export const receiverOver = (store: Store, options: Omit<ReceiverOptions, "path"
     if (roots.size > 0) history.tell(roots)
   }
   const given = givenOf({ store, ports, settings })
-  const commits = createCommits({ store, ports, given, tell })
-  const due = createDue({ store, ports, commits, settings })
+  const followClock = createSteps({ store, ports, moved: (byMs) => due.moved(byMs) })
+  const commits = createCommits({ store, ports, given, followClock, tell })
+  const due = createDue({ store, ports, commits, followClock, settings })
   const parts: Parts = { store, ports, commits, waits }
   reconsiderRoom(parts)
   due.run()

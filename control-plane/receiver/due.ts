@@ -3,7 +3,7 @@
  * times are in the store, so a restart forgets none; one timer waits for the earliest.
  */
 import { ok } from "@computerd/protocol/errors"
-import { type CancelTimer, type Ports, timerMaxMs } from "../ports.ts"
+import type { CancelTimer, Ports } from "../ports.ts"
 import type { Changes } from "../rules/changes.ts"
 import { retireUnused } from "../rules/computers.ts"
 import type { Settings } from "../rules/given.ts"
@@ -14,6 +14,8 @@ import type { Commits } from "./commits.ts"
 export interface Due {
   /** Looks at what a decision may have brought forward. */
   readonly consider: (changes: Changes) => void
+  /** All due times were moved by so much; the timer, which counts running time, fires when it would have. */
+  readonly moved: (byMs: number) => void
   /** Does what is due now and sets the timer again. */
   readonly run: () => void
   readonly close: () => void
@@ -23,10 +25,11 @@ export interface DueDeps {
   readonly store: Store
   readonly ports: Ports
   readonly commits: Commits
+  readonly followClock: () => void
   readonly settings: Settings
 }
 
-const housekeepingMs = 60 * 60 * 1000
+const housekeepingMs = 5 * 60 * 1000
 /** Rows that one transaction takes, so that a backlog never keeps the event loop. */
 const batch = 100
 const housekeepingBatch = 500
@@ -43,7 +46,7 @@ export const createDue = (deps: DueDeps): Due => {
     if (closed || at >= timerAt) return
     timer?.()
     timerAt = at
-    timer = ports.after(Math.min(Math.max(at - ports.now(), 0), timerMaxMs), run)
+    timer = ports.after(Math.max(at - ports.now(), 0), run)
   }
 
   const closeIdle = (now: number): boolean => {
@@ -105,6 +108,7 @@ export const createDue = (deps: DueDeps): Due => {
 
   const run = (): void => {
     if (closed) return
+    deps.followClock()
     timerAt = Number.POSITIVE_INFINITY
     const now = ports.now()
     const more = [
@@ -125,6 +129,10 @@ export const createDue = (deps: DueDeps): Due => {
         if (row.unusedSince !== null && row.deleteAfterUnusedMs !== null && row.status === "available")
           setTimer(row.unusedSince + row.deleteAfterUnusedMs)
       }
+    },
+    moved: (byMs) => {
+      timerAt += byMs
+      housekeepingAt += byMs
     },
     run,
     close: () => {

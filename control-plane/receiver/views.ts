@@ -8,13 +8,13 @@ export const views = ({ store, ports, waits }: Parts): Pick<Receiver, "snapshot"
   snapshot: () => fleetSnapshot(store, ports.now()),
   turn: (sessionId, turnId) => viewTurn(store, sessionId, turnId),
   waitTurn: async (sessionId, turnId, timeoutMs, signal) => {
-    const deadline = ports.now() + timeoutMs
+    const deadline = ports.runningMs() + timeoutMs
     for (;;) {
       const turn = viewTurn(store, sessionId, turnId)
       if (turn === undefined)
         throw new CodedError(failure("not_found", `Session ${sessionId} has no Turn ${turnId}`))
       if (turn.settledAtMs !== null) return turn
-      const how = await waits.wait(turnId, Math.max(deadline - ports.now(), 0), signal)
+      const how = await waits.wait(turnId, Math.max(deadline - ports.runningMs(), 0), signal)
       if (how === "timeout") return "timeout"
       if (how === "aborted") throw signal.reason
       if (how === "closed")

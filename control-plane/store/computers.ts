@@ -136,6 +136,8 @@ export interface Computers extends Table<Computer> {
    * `leaseUntil`: the clock may have leapt meanwhile, and it must neither end early nor block others for long.
    */
   readonly forgetAttachments: (leaseUntil: number) => void
+  /** The wall clock has moved by so much while no time passed for anybody. */
+  readonly moveTimes: (byMs: number) => void
   readonly acknowledge: (id: ComputerId, seq: number) => void
 }
 
@@ -186,6 +188,13 @@ export const computersOf = (sql: Sql): Computers => {
         environment,
         limit,
       ),
+    moveTimes: (byMs) => {
+      sql.run(
+        `update computers set lease_until = lease_until + $1, unused_since = unused_since + $1,
+           delete_due = delete_due + $1, wanted_since = wanted_since + $1, parkable_since = parkable_since + $1`,
+        byMs,
+      )
+    },
     dueForDeletion: (now, limit) =>
       sql
         .all<{ readonly id: ComputerId }>(

@@ -23,7 +23,7 @@ export interface Store {
   readonly transaction: <Value>(work: () => Value) => Value
   /** A random value made once and kept with the data. */
   readonly secret: (name: string, make: () => string) => string
-  /** Moves what the write-ahead log holds into the file; never waits for readers. */
+  /** Moves what the write-ahead log holds into the file, and gives back the memory of cached pages; never waits for readers. */
   readonly checkpoint: () => void
   readonly close: () => void
 }
@@ -113,6 +113,7 @@ export const storeOver = (database: Database, path: string): Result<Store> => {
     secret: secretOf(sql),
     checkpoint: () => {
       database.run("pragma wal_checkpoint(passive)")
+      database.run("pragma shrink_memory")
     },
     close: () => {
       sql.finalize()

@@ -171,6 +171,8 @@ export interface Sessions extends Table<Session> {
   readonly pageIn: (page: EnvironmentSessions) => readonly Session[]
   readonly all: () => readonly Session[]
   readonly dueForClosing: (now: number, limit: number) => readonly SessionId[]
+  /** The wall clock has moved by so much while no time passed for anybody. */
+  readonly moveTimes: (byMs: number) => void
   readonly nextClosing: () => number | undefined
 }
 
@@ -220,6 +222,13 @@ export const sessionsOf = (sql: Sql): Sessions => {
           limit,
         )
         .map((row) => row.id),
+    moveTimes: (byMs) => {
+      sql.run(
+        `update sessions set idle_since = idle_since + $1, idle_due = idle_due + $1
+         where idle_since is not null`,
+        byMs,
+      )
+    },
     nextClosing: () =>
       sql.get<{ readonly due: number | null }>(
         "select min(idle_due) as due from sessions where idle_due is not null",

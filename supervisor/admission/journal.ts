@@ -13,6 +13,8 @@ import type { Store } from "../store/open.ts"
 
 /** Settled entries that are kept for whoever wants to look back. */
 export const settledEntriesKept = 1_000
+/** More than are ever under way at once; what a link that keeps breaking leaves uncertain is bounded by it. */
+export const openEntriesMax = 8_192
 /** Pruning every time would cost more than the rows do. */
 const pruneEvery = 100
 
@@ -42,10 +44,14 @@ export const createAdmissionJournal = (store: Store, clock: Clock): AdmissionJou
   }
 
   return {
-    write: (requestId, { sessionId, generation, tool }, idempotencyKey) =>
+    write: (requestId, { sessionId, generation, tool }, idempotencyKey) => {
+      if (!store.hasRoom()) throw new Error("the disk is full: what room is left is for what ends")
+      if (table.countOpen() >= openEntriesMax)
+        throw new Error(`the outcome of ${openEntriesMax} calls is unknown; it is being asked for`)
       store.transaction(() =>
         table.add({ requestId, sessionId, generation, idempotencyKey, tool, sentAtMs: clock.wallMs() }),
-      ),
+      )
+    },
     settle: (requestId, answer) => {
       const outcome = outcomeOf(answer)
       store.transaction(() => {

@@ -22,6 +22,7 @@ import type { Read } from "./unreadable.ts"
 
 /** What a long outage may keep of output; a fifth of the frames stays free for lifecycle (O1). */
 export const outputEventsMax = (unacknowledgedFramesMax * 4) / 5
+const openingEventsMax = unacknowledgedFramesMax
 /** Of output and questions together. */
 export const outputMaxBytes = 32 * 1024 * 1024
 /** For whoever wants to look. */
@@ -54,7 +55,7 @@ const full = (type: string): CodedError =>
   new CodedError(
     failure(
       "admission_unavailable",
-      `no room for ${type}: ${unacknowledgedFramesMax} events wait for the control plane; it is tried again`,
+      `no room for ${type}: ${openingEventsMax} events may wait for the control plane, or the disk is full; it is tried again`,
     ),
   )
 
@@ -83,16 +84,14 @@ export const createOutbox = ({ store, clock, journal, pushed }: OutboxDeps): Out
 
   const fits = (bytes: number, eventsMax: number): boolean => {
     const { events, outputBytes } = table.totals()
-    return events < eventsMax && outputBytes + bytes <= outputMaxBytes
+    return store.hasRoom() && events < eventsMax && outputBytes + bytes <= outputMaxBytes
   }
 
   const output = createOutput({ journal, append, fits: (bytes) => fits(bytes, outputEventsMax) })
 
   const pushOpening = (event: LinkEvent): void => {
-    const bytes = bytesOf(event)
-    const room =
-      bytes === 0 ? table.totals().events < unacknowledgedFramesMax : fits(bytes, unacknowledgedFramesMax)
-    if (!room) throw full(event.type)
+    const hasRoom = event.type === "question" ? fits(bytesOf(event), openingEventsMax) : store.hasRoom()
+    if (!hasRoom || table.totals().events >= openingEventsMax) throw full(event.type)
     append(event)
   }
 
@@ -124,7 +123,7 @@ export const createOutbox = ({ store, clock, journal, pushed }: OutboxDeps): Out
     markSent: (seq) => {
       sent = Math.max(sent, seq)
     },
-    acknowledge: (ack) => table.removeThrough(Math.min(ack, sent)),
+    acknowledge: (ack) => store.transaction(() => table.removeThrough(Math.min(ack, sent))),
     align: (received) => {
       table.removeThrough(Math.min(received, sent))
       table.setUnsentAfter(undefined)

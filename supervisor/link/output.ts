@@ -31,7 +31,7 @@ export const createOutput = ({ journal, fits, append }: OutputDeps): Output => {
   const mark = (event: OutputEvent, bytes: number): void =>
     append({
       ...event,
-      text: `\n[${bytes} bytes of output were dropped: the control plane was out of reach]\n`,
+      text: `\n[${bytes} bytes of output were dropped: there was no room to keep them]\n`,
     })
 
   return {

@@ -1,6 +1,5 @@
 /**
  * What an event that cannot be sent any more still tells, so that nothing waits for ever for the end that it reported.
- * Pure.
  */
 import { Generation, SessionId, TurnId } from "@computerd/protocol/ids"
 import { LinkEvent } from "@computerd/protocol/link"

@@ -77,6 +77,18 @@ const sessionsText = (sessions: Status["sessions"], nowMs: number): readonly str
         ...sessions.map((session) => sessionRow(session, nowMs)),
       ])
 
+const mebibytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(1)} MiB`
+
+const storeRows = (store: NonNullable<Status["store"]>): readonly (readonly string[])[] => {
+  const { fileBytes, logBytes, admissions, eventsSetAside } = store
+  return [
+    ["Store", `${mebibytes(fileBytes)}, log ${mebibytes(logBytes)}`],
+    ["Admissions", `${admissions.open} open, ${admissions.settled} settled in the journal`],
+    ...(store.ballast === "kept" ? [] : [["Disk", "full: nothing new is begun until there is room again"]]),
+    ...(eventsSetAside === 0 ? [] : [["Set aside", `${eventsSetAside} events that nobody can read`]]),
+  ]
+}
+
 export const renderStatus = (status: Status, nowMs: number): string => {
   const { computer, link, lease } = status
   const facts = table([
@@ -91,6 +103,7 @@ export const renderStatus = (status: Status, nowMs: number): string => {
     ["Lease", leaseText(lease)],
     ...(computer.frozenSince === undefined ? [] : [frozenRow(computer.frozenSince, nowMs)]),
     ["Unacknowledged", `${link.unacknowledgedEvents} events`],
+    ...(status.store === undefined ? [] : storeRows(status.store)),
   ])
   return `${[...facts, "", ...sessionsText(status.sessions, nowMs)].join("\n")}\n`
 }

@@ -9,6 +9,7 @@ import type { Link } from "../link/link.ts"
 import type { Outbox } from "../link/outbox.ts"
 import type { Sessions, SessionView } from "../session/sessions.ts"
 import type { MachineView } from "./machine.ts"
+import { type StoreStatusDeps, storeStatus } from "./store.ts"
 
 export interface StatusDeps {
   readonly version: string
@@ -19,7 +20,8 @@ export interface StatusDeps {
   readonly machine: MachineView
   readonly link: Pick<Link, "status">
   readonly lease: Pick<Lease, "state">
-  readonly outbox: Pick<Outbox, "unacknowledged">
+  readonly store: StoreStatusDeps["store"]
+  readonly outbox: Pick<Outbox, "unacknowledged" | "countSetAside">
   readonly sessions: Pick<Sessions, "view" | "frozenSinceMs">
   readonly descriptors: Pick<Descriptors, "view">
 }
@@ -82,6 +84,7 @@ export const readOwnStatus = (deps: StatusDeps): Status => {
       lastError: link.lastError ?? null,
       unacknowledgedEvents: deps.outbox.unacknowledged(),
     },
+    store: storeStatus({ ...deps, stateDirectory: deps.config.stateDirectory }),
     lease: leaseStatus(deps.lease),
     sessions: deps.sessions.view().map((view) => sessionStatus(view, deps.descriptors)),
   }

@@ -34,10 +34,11 @@ const retryMs = 1000
 export const createDrive = (deps: DriveDeps): ((sessionId: SessionId) => void) => {
   const { store, runs, journal, reach } = deps
 
+  /** On disk before the process has it: after a power cut it is a Turn that may have run, and is not run again. */
   const giveTurn = (row: SessionRow): void => {
     const { sessionId, turn } = row
     if (turn === undefined) return
-    store.transaction(() => {
+    store.synced(() => {
       deps.turns.give(row)
       reach("turn.before_commit")
     })

@@ -32,6 +32,8 @@ export interface AdmissionsTable {
   readonly doubtSent: () => void
   readonly uncertain: (limit: number) => readonly UncertainAdmission[]
   readonly settle: (requestId: RequestId, outcome: AdmissionOutcome, atMs: number) => void
+  /** `sent` and `uncertain`. */
+  readonly countOpen: () => number
   readonly count: () => { readonly open: number; readonly settled: number }
   /** Keeps the newest `keep` of the settled ones. */
   readonly prune: (keep: number) => void
@@ -58,6 +60,9 @@ export const admissionsTable = (database: Database): AdmissionsTable => {
   const settle = database.query(
     `UPDATE admissions SET state = ?, code = ?, settled_at_ms = ?
        WHERE request_id = ? AND state IN ('sent', 'uncertain')`,
+  )
+  const countOpen = database.query<{ open: number }, []>(
+    "SELECT COUNT(*) AS open FROM admissions WHERE state IN ('sent', 'uncertain')",
   )
   const count = database.query<{ open: number; settled: number }, []>(
     `SELECT COALESCE(SUM(state NOT IN ${settledStates}), 0) AS open,
@@ -91,6 +96,7 @@ export const admissionsTable = (database: Database): AdmissionsTable => {
     settle: (requestId, outcome, atMs) => {
       settle.run(outcome.state, outcome.state === "refused" ? outcome.code : null, atMs, requestId)
     },
+    countOpen: () => countOpen.get()?.open ?? 0,
     count: () => count.get() ?? { open: 0, settled: 0 },
     prune: (keep) => {
       prune.run(keep)

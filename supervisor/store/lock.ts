@@ -20,6 +20,15 @@ const holderOf = (file: string): string => {
   }
 }
 
+/** For the message alone: a full disk must not keep a supervisor from starting. */
+const nameHolder = (file: string): void => {
+  try {
+    writeFileSync(file, `${process.pid}\n`, { mode: 0o600 })
+  } catch {
+    rmSync(file, { force: true })
+  }
+}
+
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "SQLITE_BUSY"
 
@@ -31,6 +40,8 @@ export const lockState = (directory: string): Result<StateLock> => {
   chmodSync(lockFile, 0o600)
   try {
     database.run("PRAGMA busy_timeout = 0")
+    // Nothing is ever written here, and a journal file would not fit on a full disk.
+    database.run("PRAGMA journal_mode = MEMORY")
     database.run("BEGIN EXCLUSIVE")
   } catch (error) {
     database.close()
@@ -42,7 +53,7 @@ export const lockState = (directory: string): Result<StateLock> => {
       `${directory} is in use by ${who}: stop it, or use another state directory`,
     )
   }
-  writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 })
+  nameHolder(holderFile)
   return ok({
     release: () => {
       // While the lock is held: afterwards the file may be that of the next holder.

@@ -5,14 +5,17 @@
  * ST1 a damaged file is set aside under a name that the journal tells, never deleted
  * ST2 a file written by a later version is refused and left as it is
  * ST3 `synced` returns when the change is on disk; `transaction` may lose its last changes to a power cut
+ * ST4 a full disk is no damage: the ballast gives room, or the start is refused and the file left as it is
  */
-import { Database } from "bun:sqlite"
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync } from "node:fs"
+import type { Database } from "bun:sqlite"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import { StoreId } from "@computerd/protocol/ids"
 import type { Journal } from "../journal.ts"
-import type { Ports } from "../ports.ts"
+import type { Cancel, Ports } from "../ports.ts"
+import { type Ballast, ballastBytes, createBallast } from "./ballast.ts"
+import { openDatabase } from "./file.ts"
 import { lockState, type StateLock } from "./lock.ts"
 import { type MetaTable, metaTable } from "./meta.ts"
 import { migrate, storeVersion } from "./migrate.ts"
@@ -29,6 +32,8 @@ export interface Store extends Omit<Transactions, "onRollback"> {
   readonly meta: MetaTable
   readonly sessions: SessionTable
   readonly processes: ProcessTable
+  /** False while the disk is full: then nothing new is begun (BA1). */
+  readonly hasRoom: () => boolean
   /** Also gives up the lock of the state directory. */
   readonly close: () => void
 }
@@ -37,6 +42,7 @@ export interface StoreOptions {
   readonly directory: string
   readonly ports: Ports
   readonly journal: Journal
+  readonly ballastBytes?: number
 }
 
 /** What a store is made of: an open database, its file for messages, and what its owner releases last. */
@@ -45,64 +51,15 @@ export interface StoreBasis {
   readonly file: string
   readonly ports: Ports
   readonly journal: Journal
+  readonly ballast: Ballast
   readonly release: () => void
 }
 
 export const storeFileName = "store.sqlite"
-
-/** The whole event loop waits for a busy database: one writer never needs longer. */
-const busyTimeoutMs = 50
-/** A checkpoint cuts the write-ahead log back to this. */
-const journalSizeLimitBytes = 8 * 1024 * 1024
-
-const pragmas: readonly string[] = [
-  `PRAGMA busy_timeout = ${busyTimeoutMs}`,
-  "PRAGMA journal_mode = WAL",
-  `PRAGMA journal_size_limit = ${journalSizeLimitBytes}`,
-  "PRAGMA synchronous = NORMAL",
-  "PRAGMA foreign_keys = ON",
-]
+const ballastFileName = "ballast"
+const checkpointMs = 60_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** A garbage file opens without complaint and fails at its first query, so it is asked before anyone relies on it. */
-const damageOf = (database: Database): string | undefined => {
-  try {
-    for (const pragma of pragmas) database.run(pragma)
-    const first = database.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get()
-    return first?.quick_check === "ok"
-      ? undefined
-      : (first?.quick_check ?? "the integrity check gave no answer")
-  } catch (error) {
-    return messageOf(error)
-  }
-}
-
-const setAside = (file: string, reason: string, options: StoreOptions): void => {
-  const keptAs = `${file}.damaged-${options.ports.clock.wallMs()}-${options.ports.newId("str").slice(-12)}`
-  for (const suffix of ["", "-wal", "-shm"])
-    if (existsSync(file + suffix)) renameSync(file + suffix, keptAs + suffix)
-  options.journal.record({ event: "store_set_aside", file, keptAs, reason })
-}
-
-/** SQLite gives its companion files the mode of the main one, so that mode is right before they exist. */
-const openPrivate = (file: string): Database => {
-  closeSync(openSync(file, "a", 0o600))
-  chmodSync(file, 0o600)
-  return new Database(file, { create: true, strict: true })
-}
-
-/** Opens the file, or a fresh one when it is damaged (ST1). */
-const openDatabase = (file: string, options: StoreOptions): Database => {
-  const database = openPrivate(file)
-  const damage = damageOf(database)
-  if (damage === undefined) return database
-  database.close()
-  setAside(file, damage, options)
-  const fresh = openPrivate(file)
-  for (const pragma of pragmas) fresh.run(pragma)
-  return fresh
-}
 
 const identityOf = (meta: MetaTable, ports: Ports): StoreId => {
   const stored = meta.get("store_id")
@@ -112,11 +69,12 @@ const identityOf = (meta: MetaTable, ports: Ports): StoreId => {
   return id
 }
 
-const assemble = ({ database, ports, journal, release }: StoreBasis): Store => {
+const assemble = ({ database, ports, journal, ballast, release }: StoreBasis): Store => {
   const transactions = createTransactions({
     database,
     effectFailed: (error) =>
       journal.record({ event: "session_task_failed", task: "after commit", message: messageOf(error) }),
+    diskFull: ballast.giveUp,
   })
   const { transaction, synced, afterCommit } = transactions
   const meta = metaTable(database)
@@ -130,7 +88,9 @@ const assemble = ({ database, ports, journal, release }: StoreBasis): Store => {
     meta,
     sessions: sessionTable(database, transactions),
     processes: processTable(database, transactions),
+    hasRoom: ballast.isKept,
     close: () => {
+      ballast.close()
       database.close(false)
       release()
     },
@@ -148,12 +108,59 @@ export const storeOver = (basis: StoreBasis): Result<Store> => {
   return ok(assemble(basis))
 }
 
-const openLocked = (lock: StateLock, options: StoreOptions): Result<Store> => {
+/** A burst leaves a long log behind; a little later what it holds is in the file, and it is empty. */
+const keepLogShort = (database: Database, { ports, journal }: StoreOptions): Cancel =>
+  ports.timers.every(checkpointMs, () => {
+    try {
+      database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    } catch (error) {
+      journal.record({ event: "store_write_failed", during: "checkpoint", message: messageOf(error) })
+    }
+  })
+
+const openWith = (ballast: Ballast, lock: StateLock, options: StoreOptions): Result<Store> => {
   const file = join(options.directory, storeFileName)
   const database = openDatabase(file, options)
-  const store = storeOver({ ...options, database, file, release: lock.release })
-  if (!store.ok) database.close()
-  return store
+  let endCheckpoints: Cancel = () => undefined
+  const release = (): void => {
+    endCheckpoints()
+    lock.release()
+  }
+  try {
+    const store = storeOver({ ...options, database, file, ballast, release })
+    if (store.ok) endCheckpoints = keepLogShort(database, options)
+    else database.close()
+    return store
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** ST4 */
+const openWithRoom = (ballast: Ballast, lock: StateLock, options: StoreOptions): Result<Store> => {
+  try {
+    return openWith(ballast, lock, options)
+  } catch (error) {
+    if (!ballast.isKept() || !ballast.isDiskFull()) throw error
+    ballast.giveUp()
+    return openWith(ballast, lock, options)
+  }
+}
+
+const openLocked = (lock: StateLock, options: StoreOptions): Result<Store> => {
+  const { directory, ports, journal } = options
+  const file = join(directory, ballastFileName)
+  const bytes = options.ballastBytes ?? ballastBytes
+  const ballast = createBallast({ file, directory, bytes, timers: ports.timers, journal })
+  try {
+    const store = openWithRoom(ballast, lock, options)
+    if (!store.ok) ballast.close()
+    return store
+  } catch (error) {
+    ballast.close()
+    throw error
+  }
 }
 
 const openUnder = (lock: StateLock, options: StoreOptions): Result<Store> => {

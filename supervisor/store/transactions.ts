@@ -21,9 +21,18 @@ export interface TransactionsOptions {
   readonly database: Database
   /** An effect threw; the others still run. */
   readonly effectFailed: (error: unknown) => void
+  /** Everything is rolled back, and the next one may find room. */
+  readonly diskFull: () => void
 }
 
-export const createTransactions = ({ database, effectFailed }: TransactionsOptions): Transactions => {
+const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "SQLITE_FULL"
+
+export const createTransactions = ({
+  database,
+  effectFailed,
+  diskFull,
+}: TransactionsOptions): Transactions => {
   let depth = 0
   let syncWanted = false
   let effects: (() => void)[] = []
@@ -85,6 +94,7 @@ export const createTransactions = ({ database, effectFailed }: TransactionsOptio
       return value
     } catch (error) {
       rollback("ROLLBACK", 0)
+      if (isDiskFull(error)) diskFull()
       throw error
     } finally {
       depth = 0

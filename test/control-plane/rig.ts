@@ -40,13 +40,15 @@ interface Timer {
 /** Timers fire when the test moves the clock, in order of their time. */
 const manualPorts = (start = 1_700_000_000_000) => {
   let now = start
+  let leaptMs = 0
   const timers = new Set<Timer>()
   const journal: JournalEvent[] = []
   const record: Journal["record"] = (event) => {
     journal.push(event)
   }
   const ports: Ports = {
-    now: () => now,
+    now: () => now + leaptMs,
+    runningMs: () => now,
     newId: countingIds(),
     randomBytes: (count) => new Uint8Array(count).fill(7),
     after: (delayMs, run) => {
@@ -69,7 +71,11 @@ const manualPorts = (start = 1_700_000_000_000) => {
     }
     now = end
   }
-  return { ports, advance, journal, timers: () => timers.size }
+  /** Moves the wall clock alone. */
+  const leap = (ms: number): void => {
+    leaptMs += ms
+  }
+  return { ports, advance, leap, journal, timers: () => timers.size }
 }
 
 export const agentOf = (id: string, changes: Partial<AgentManifest> = {}): AgentManifest => ({

@@ -43,8 +43,8 @@ const areFrozen = async (groups: readonly string[]): Promise<boolean> =>
   (await Promise.all(groups.map(isFrozen))).every((frozen) => frozen)
 
 /** FR1 FR2 */
-export const freeze = async (what: Freezable, ports: Pick<Ports, "now" | "after">): Promise<Frozen> => {
-  const deadline = ports.now() + freezeMaxMs
+export const freeze = async (what: Freezable, ports: Pick<Ports, "runningMs" | "after">): Promise<Frozen> => {
+  const deadline = ports.runningMs() + freezeMaxMs
   await signalProcess(what.supervisor, "SIGSTOP")
   const groups: string[] = []
   for (const group of await groupsOf(what.id)) if (await setFrozen(group, true)) groups.push(group)
@@ -53,7 +53,8 @@ export const freeze = async (what: Freezable, ports: Pick<Ports, "now" | "after"
     const running = members.filter(({ isStopped }) => !isStopped)
     if (running.length === 0 && (await areFrozen(groups)))
       return { kind: "frozen", pids: members.map(({ identity }) => identity.pid), groups }
-    if (ports.now() > deadline) return { kind: "running", pids: running.map(({ identity }) => identity.pid) }
+    if (ports.runningMs() > deadline)
+      return { kind: "running", pids: running.map(({ identity }) => identity.pid) }
     for (const { identity } of running) await signalProcess(identity, "SIGSTOP")
     await pause(ports)
   }

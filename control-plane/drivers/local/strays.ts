@@ -51,19 +51,19 @@ const pause = (ports: Pick<Ports, "after">): Promise<void> =>
 /** Looks again after each round, since a process may fork while the others are killed. What still lives. */
 export const endStrays = async (
   computerId: ComputerId,
-  ports: Pick<Ports, "now" | "after">,
+  ports: Pick<Ports, "runningMs" | "after">,
 ): Promise<readonly ProcessIdentity[]> => {
-  const deadline = ports.now() + strayEndMaxMs
+  const deadline = ports.runningMs() + strayEndMaxMs
   const groups = await groupsOf(computerId)
   for (const group of groups) await killGroup(group)
   let strays = await findStrays(computerId)
-  while (strays.length > 0 && ports.now() < deadline) {
+  while (strays.length > 0 && ports.runningMs() < deadline) {
     for (const stray of strays) await signalProcess(stray, "SIGKILL")
     await pause(ports)
     strays = await findStrays(computerId)
   }
   for (const group of groups) {
-    while ((await isPopulated(group)) && ports.now() < deadline) await pause(ports)
+    while ((await isPopulated(group)) && ports.runningMs() < deadline) await pause(ports)
     await removeGroup(group)
   }
   return strays

@@ -29,10 +29,10 @@ export const waitFromOutside = (parts: Parts): WaitFromOutside => {
     })
 
   return async (environment, asked, signal) => {
-    const deadline = parts.ports.now() + asked.timeoutMs
+    const deadline = parts.ports.runningMs() + asked.timeoutMs
     for (;;) {
       const seen = now(environment, asked)
-      const remaining = deadline - parts.ports.now()
+      const remaining = deadline - parts.ports.runningMs()
       if (!seen.ok || seen.value.status === "settled" || remaining <= 0) return seen
       const how = await parts.waits.wait(asked.turnId, remaining, signal)
       if (how === "aborted") return fail("admission_unavailable", "the wait was given up; wait again")

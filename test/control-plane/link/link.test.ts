@@ -372,6 +372,13 @@ describe("requests", () => {
     expect(link.frames.filter((frame) => frame.kind === "admitted")).toHaveLength(2)
   })
 
+  test("RQ1 an abandoned mutation is answered all the same, since the journal waits for its outcome", async () => {
+    const { link, admit } = await running()
+    const spawning = admit("spawn", { agent: "worker", input: text("go"), idempotencyKey: "left" })
+    link.send({ kind: "abandon", epoch: link.epoch, requestId: spawning })
+    expect(await answerTo(link, spawning)).toMatchObject({ ok: true })
+  })
+
   test("a receipt is found by key, and an unknown key has none", async () => {
     const { link, admit, sessionId } = await running()
     const spawned = await answerTo(

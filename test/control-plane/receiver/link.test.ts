@@ -64,6 +64,20 @@ test("another store waits for the lease: it attaches when the lease has lapsed o
   expect(refusal(again.attach())).toBe("ok")
 })
 
+test("a clock that leaps while the control plane is down neither ends a lease early nor keeps others out for long", async () => {
+  rig().publish(["lead"])
+  const { supervisor } = startRoot(rig(), "lead")
+  const other = () => createSupervisor(rig(), supervisor.computerId).attach()
+  for (const leapMs of [7_200_000, -7_200_000]) {
+    await rig().receiver.close()
+    rig().advance(leapMs)
+    await rig().restart()
+    expect(refusal(other())).toBe("admission_unavailable")
+    rig().advance(60_001)
+    expect(refusal(other())).toBe("ok")
+  }
+})
+
 test("a renewed lease keeps another store out for as long as it is renewed", () => {
   rig().publish(["lead"])
   const root = startRoot(rig(), "lead")

@@ -22,9 +22,17 @@ export interface Stage {
 const directions: readonly Direction[] = ["up", "down"]
 const frameFaults: readonly FrameFault[] = ["drop", "repeat", "swap", "tear"]
 
-/** Short ones meet what is under way, long ones outlast leases. */
-const durationMs = (random: Random): number =>
-  random.chance(0.5) ? random.int(20, 3_000) : random.int(3_000, 100_000)
+/** Short ones meet what is under way, those of about a lease meet its end, and long ones outlast it. */
+const durationsMs = [
+  [20, 3_000],
+  [44_000, 62_000],
+  [3_000, 100_000],
+] as const
+
+const durationMs = (random: Random): number => {
+  const [least, most] = random.pick(durationsMs) ?? durationsMs[0]
+  return random.int(least, most)
+}
 const downMs = (random: Random): number => random.int(10, random.chance(0.7) ? 2_000 : 90_000)
 const pointsMax = 40
 /** Two hours, either way. */
@@ -57,6 +65,10 @@ export const performFault = (stage: Stage, kind: FaultKind, random: Random): voi
     case "silence":
       if (wire === undefined) return
       wire.goSilent()
+      break
+    case "stall":
+      if (wire === undefined) return
+      wire.stall(durationMs(random))
       break
     case "frame":
       wire?.breakNext(random.pick(directions) ?? "up", random.pick(frameFaults) ?? "drop")
@@ -135,7 +147,8 @@ export const performFault = (stage: Stage, kind: FaultKind, random: Random): voi
       const rival = stage.supervisors[1]
       if (rival === undefined) return
       rival.start()
-      time.after(durationMs(random), () => rival.close())
+      // Longer than a lease mostly, so that it is there when one lapses.
+      time.after(random.int(1_000, 200_000), () => rival.close())
       break
     }
     case "detach":

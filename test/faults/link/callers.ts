@@ -16,7 +16,7 @@ export interface CallersDeps {
   readonly supervisor: () => SimSupervisor | undefined
 }
 
-export interface Call {
+interface Call {
   readonly caller: SessionId
   readonly tool: string
   readonly arguments: AdmissionRequest["arguments"]

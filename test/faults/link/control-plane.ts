@@ -40,6 +40,15 @@ const agents = ["lead", "helper"]
 
 let scene: Scene | undefined
 
+/** Counts every write of a cursor, as part of the transaction that writes it: each one is an event that was applied. */
+const cursorMoves = `
+CREATE TABLE sim_cursor_moves (count INTEGER NOT NULL);
+INSERT INTO sim_cursor_moves VALUES (0);
+CREATE TRIGGER sim_cursor_moved AFTER UPDATE ON event_cursors BEGIN
+  UPDATE sim_cursor_moves SET count = count + 1;
+END;
+`
+
 /** A published program and one Session of it, which every schedule starts from. */
 export const sceneOf = (): Scene => {
   if (scene !== undefined) return scene
@@ -71,6 +80,7 @@ export const sceneOf = (): Scene => {
   const { sessionId: rootId } = started.value
   const computerId = receiver.computers()[0]!.id
   receiver.computerState(computerId, "starting")
+  database.run(cursorMoves)
   scene = { bytes: database.serialize(), computerId, rootId, maximum, ids: sceneIds }
   database.close()
   return scene
@@ -116,12 +126,13 @@ export class SimControlPlane {
       },
       reach: fuse.reach,
     }
-    const opened = storeOver(this.#disk.open(), "control plane")
+    const database = this.#disk.open()
+    const opened = storeOver(database, "control plane")
     if (!opened.ok) throw new Error(opened.error.message)
     const store = opened.value
     const receiver = receiverOver(store, { ports, settings: defaultSettings })
     const connections = createConnections({
-      receiver: watched(receiver, { store, truth, isAlive }),
+      receiver: watched(receiver, { store, database, truth, isAlive }),
       ports,
       attached: () => undefined,
     })

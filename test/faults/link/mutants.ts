@@ -106,6 +106,11 @@ export const mutants: readonly Mutant[] = [
         original: "lease.grant(frame.lease, this.#attachAskedAtMs)",
         broken: "lease.grant(frame.lease, ports.clock.elapsedMs())",
       },
+      {
+        file: "supervisor/link/connection.ts",
+        original: "this.#deps.lease.grant(grant, askedAtMs)",
+        broken: "this.#deps.lease.grant(grant, this.#deps.ports.clock.elapsedMs())",
+      },
     ],
   },
   {
@@ -113,8 +118,8 @@ export const mutants: readonly Mutant[] = [
     changes: [
       {
         file: "supervisor/link/outbox.ts",
-        original: "acknowledge: (ack) => table.removeThrough(Math.min(ack, sent))",
-        broken: "acknowledge: (ack) => table.removeThrough(ack + 1)",
+        original: "table.removeThrough(Math.min(ack, sent)))",
+        broken: "table.removeThrough(ack + 1))",
       },
     ],
   },
@@ -135,16 +140,6 @@ export const mutants: readonly Mutant[] = [
         file: "supervisor/link/outbox.ts",
         original: "table.unsentAfter() ?? table.totals().lastSeq",
         broken: "table.totals().lastSeq",
-      },
-    ],
-  },
-  {
-    name: "a lapse that was not told hides the grant after it",
-    changes: [
-      {
-        file: "supervisor/link/lease.ts",
-        original: "      look()\n      const term",
-        broken: "      const term",
       },
     ],
   },

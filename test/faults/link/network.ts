@@ -1,6 +1,6 @@
 /**
  * The simulated network between supervisors and the control plane. A connection carries texts in order, each way, with
- * delays; it is cut, torn in the middle of a frame, or goes silent without a word (half-open). Beyond what a real one
+ * delays; it is cut, torn in the middle of a frame, stalls, or goes silent without a word (half-open). Beyond what a real one
  * does, numbered frames are lost, swapped and repeated: the numbering must notice that too.
  */
 import type { SocketEvents } from "@computerd/supervisor/link/transport"
@@ -142,6 +142,12 @@ export class Wire {
   /** From now on nothing gets through, and neither side hears of it. */
   goSilent(): void {
     this.#silence()
+  }
+
+  /** What is sent from now on arrives later, all of it and in order, as after many retransmissions. */
+  stall(durationMs: number): void {
+    for (const way of Object.values(this.#ways))
+      way.lastArrivalMs = Math.max(way.lastArrivalMs, this.#deps.time.nowMs + durationMs)
   }
 
   breakNext(direction: Direction, fault: FrameFault): void {

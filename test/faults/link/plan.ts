@@ -1,9 +1,10 @@
 /** What is done to both ends in one schedule, and when: work, and faults. Made from a seed; shrunk by leaving steps out. */
 import type { Random } from "./random.ts"
 
-export const faultKinds = [
+const faultKinds = [
   "cut",
   "silence",
+  "stall",
   "frame",
   "partition",
   "slow",
@@ -25,18 +26,7 @@ export const faultKinds = [
 ] as const
 export type FaultKind = (typeof faultKinds)[number]
 
-export const workKinds = [
-  "spawn",
-  "enqueue",
-  "message",
-  "stop",
-  "hold",
-  "close",
-  "look",
-  "wait",
-  "shout",
-] as const
-export type WorkKind = (typeof workKinds)[number]
+export type WorkKind = "spawn" | "enqueue" | "message" | "stop" | "hold" | "close" | "look" | "wait" | "shout"
 
 export interface Action {
   readonly atMs: number
@@ -51,8 +41,24 @@ const horizonMs = 150_000
 const actions = { least: 8, most: 34 }
 const faultShare = 0.45
 
+/** Faults that are rarely harmful alone. */
+const companies: readonly (readonly FaultKind[])[] = [
+  ["rival", "partition", "stall"],
+  ["rival", "partition", "slow", "stall"],
+  ["stop supervisor", "process dies"],
+  ["rival", "partition", "stop supervisor", "stall"],
+  ["power cut", "kill supervisor", "stop control plane"],
+  ["kill supervisor at a step", "kill control plane at a step", "cut"],
+  ["frame", "stall", "cut"],
+]
+
 /** Each schedule has a few kinds of faults, so that some meet often. */
-const kindsOf = (random: Random): readonly FaultKind[] =>
+const kindsOf = (random: Random): readonly FaultKind[] => {
+  const company = random.chance(0.4) ? random.pick(companies) : undefined
+  return company ?? anyKinds(random)
+}
+
+const anyKinds = (random: Random): readonly FaultKind[] =>
   Array.from({ length: random.int(1, 5) }, () => random.pick(faultKinds)).filter((kind) => kind !== undefined)
 
 const workWeights: readonly WorkKind[] = [

@@ -12,6 +12,7 @@ import { createOutbox, type Outbox } from "@computerd/supervisor/link/outbox"
 import { ControlPlaneLink } from "@computerd/supervisor/link/supervise"
 import type { LinkTransport } from "@computerd/supervisor/link/transport"
 import type { Ports } from "@computerd/supervisor/ports"
+import { noBallast } from "@computerd/supervisor/store/ballast"
 import { leaseTable } from "@computerd/supervisor/store/lease"
 import { type Store, storeOver } from "@computerd/supervisor/store/open"
 import { Disk } from "./disk.ts"
@@ -48,7 +49,14 @@ const freshStore = (ports: Ports): Uint8Array => {
   if (template !== undefined) return template
   const database = new Database(":memory:", { strict: true })
   const journal = createJournal(ports.clock)
-  const made = storeOver({ database, file: ":memory:", ports, journal, release: () => undefined })
+  const made = storeOver({
+    database,
+    file: ":memory:",
+    ports,
+    journal,
+    ballast: noBallast,
+    release: () => undefined,
+  })
   if (!made.ok) throw new Error(made.error.message)
   database.run("DELETE FROM meta WHERE key = 'store_id'")
   database.run(sessionsSchema)
@@ -275,7 +283,14 @@ export class SimSupervisor {
           trace(`${this.name} ${JSON.stringify(entry)}`)
       },
     ])
-    const opened = storeOver({ database, file: this.name, ports, journal, release: () => undefined })
+    const opened = storeOver({
+      database,
+      file: this.name,
+      ports,
+      journal,
+      ballast: noBallast,
+      release: () => undefined,
+    })
     if (!opened.ok) throw new Error(opened.error.message)
     const store = opened.value
     disk.synced()

@@ -170,13 +170,15 @@ interface Owner {
 
 export interface WatchDeps {
   readonly store: Store
+  readonly database: Database
   readonly truth: Truth
   /** What a dead process still does has no effect. */
   readonly isAlive: () => boolean
 }
 
 /** The same receiver, with everything that it accepts told to the truth. */
-export const watched = (receiver: Receiver, { store, truth, isAlive }: WatchDeps): Receiver => {
+export const watched = (receiver: Receiver, { store, database, truth, isAlive }: WatchDeps): Receiver => {
+  const moves = database.query<{ count: number }, []>("SELECT count FROM sim_cursor_moves")
   const ownerOf = (computerId: ComputerId): Owner => {
     const computer = store.state.computer(computerId)
     return { epoch: computer?.epoch ?? 0, storeId: computer?.storeId ?? null }
@@ -196,14 +198,12 @@ export const watched = (receiver: Receiver, { store, truth, isAlive }: WatchDeps
     },
     event: (computerId, epoch, seq, atMs, event) => {
       const { storeId, epoch: current } = ownerOf(computerId)
-      const cursor = (): number =>
-        storeId === null ? 0 : (store.tables.links.cursor(computerId, storeId) ?? 0)
-      const before = cursor()
+      const before = moves.get()?.count
       try {
         return receiver.event(computerId, epoch, seq, atMs, event)
       } finally {
         // Whatever became of the process, what is committed is applied.
-        if (storeId !== null && cursor() !== before) {
+        if (storeId !== null && moves.get()?.count !== before) {
           truth.accepted(event.type, epoch, current)
           truth.eventApplied(storeId, event)
         }

@@ -1,6 +1,10 @@
 import { afterEach, expect, test } from "bun:test"
 import type { AdmissionAnswer } from "@computerd/protocol/link"
-import { settledEntriesKept } from "@computerd/supervisor/admission/journal"
+import {
+  createAdmissionJournal,
+  openEntriesMax,
+  settledEntriesKept,
+} from "@computerd/supervisor/admission/journal"
 import {
   attached,
   codeOf,
@@ -65,6 +69,23 @@ test("R173 with the link down nothing is sent or journalled, and the caller may 
   }
   expect(one.admissionStates()).toEqual([])
   expect(one.admissions.size).toBe(0)
+})
+
+test("a journal full of unknown outcomes takes no further call until some are known", async () => {
+  const one = await station({ start: "later" })
+  const journal = createAdmissionJournal(one.store, ports.clock)
+  const write = (): void => {
+    const requestId = ports.newId("req")
+    journal.write(requestId, spawn("k"), "k")
+  }
+  one.store.transaction(() => {
+    for (let count = 0; count < openEntriesMax; count += 1) write()
+  })
+  journal.doubt()
+  expect(write).toThrow("is unknown")
+  const [known] = journal.uncertain(1)
+  journal.settle(known!.requestId, undefined)
+  write()
 })
 
 test("R175 a link that breaks after the commit leaves the outcome unknown, and the retry finds the receipt", async () => {

@@ -45,6 +45,8 @@ export interface ComputerOptions {
   /** How its supervisors are started. */
   readonly runtime?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  /** The product as it is, unless told otherwise. */
+  readonly fixture?: "supervisor.ts" | "leaping-supervisor.ts"
 }
 
 export class Computer {
@@ -97,9 +99,9 @@ export class Computer {
   }
 
   start(...flags: readonly string[]): Bun.Subprocess<"pipe", "ignore", "pipe"> {
-    const { runtime = [process.execPath], environment } = this.#options
+    const { runtime = [process.execPath], environment, fixture = "supervisor.ts" } = this.#options
     const supervisor = Bun.spawn(
-      [...runtime, join(root, "test/fixtures/supervisor.ts"), "--config", this.configFile, ...flags],
+      [...runtime, join(root, "test/fixtures", fixture), "--config", this.configFile, ...flags],
       {
         stdin: "pipe",
         stdout: "ignore",
@@ -221,6 +223,11 @@ export class Computer {
       await Bun.sleep(10)
     }
     throw new Error(`the status never was as expected; last: ${JSON.stringify(last)}`)
+  }
+
+  /** Moves the wall clock of a supervisor that leaps. */
+  async leap(ms: number): Promise<void> {
+    await writeFile(join(this.directory, "leap"), String(ms))
   }
 
   /** Everything that the supervisors of this Computer wrote to their standard error so far; call it after they ended. */

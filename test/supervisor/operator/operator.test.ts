@@ -183,6 +183,26 @@ test("a status tells that everything is frozen, and since when", () => {
   expect(renderStatus(status, nowMs)).not.toContain("Frozen")
 })
 
+test("a status tells what is on disk, and of trouble there only when there is some", () => {
+  const store = {
+    fileBytes: 5_242_880,
+    logBytes: 104_858,
+    ballast: "kept",
+    admissions: { open: 1, settled: 12 },
+    eventsSetAside: 0,
+  } as const
+  const calm = renderStatus({ ...status, store }, nowMs)
+  expect(calm).toContain("Store           5.0 MiB, log 0.1 MiB\n")
+  expect(calm).toContain("Admissions      1 open, 12 settled in the journal\n")
+  expect(calm).not.toMatch(/Disk|Set aside/)
+  const troubled = renderStatus(
+    { ...status, store: { ...store, ballast: "given_up", eventsSetAside: 2 } },
+    nowMs,
+  )
+  expect(troubled).toContain("Disk            full: nothing new is begun until there is room again\n")
+  expect(troubled).toContain("Set aside       2 events that nobody can read\n")
+})
+
 test("a status is readable: what is wrong, for how long, and one line a Session", () => {
   const text = renderStatus(status, nowMs)
   const lines = text.split("\n")

@@ -1,7 +1,8 @@
 /** A supervisor dies by SIGKILL in one state or another; the next one on the same directory goes on. */
 import { afterEach, expect, test } from "bun:test"
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { findOwnGroup, findUnifiedMount } from "@computerd/supervisor/process/cgroup"
 import { createWorld, newDispatch, settled, type World, type WorldOptions } from "../harness.ts"
 import { isAlive, killedSupervisor, type Left, livingOf } from "./supervised.ts"
 
@@ -11,6 +12,15 @@ afterEach(() => world.close())
 const next = async (left: Left, options: WorldOptions = {}): Promise<World> => {
   world = await createWorld({ directory: left.directory, ...options })
   return world
+}
+
+/** The Computer's group, below which the process has its own; none where this machine has no control groups for us. */
+const groupAbove = (pid: number): string | undefined => {
+  const mount = findUnifiedMount(readFileSync("/proc/self/mountinfo", "utf8"))
+  const own = findOwnGroup(readFileSync(`/proc/${pid}/cgroup`, "utf8"))
+  return mount === undefined || own === undefined || !own.includes("computerd-")
+    ? undefined
+    : join(mount.point, dirname(own))
 }
 
 const connection = { url: "http://127.0.0.1:1/mcp", headers: { Authorization: "Bearer again" } }
@@ -162,6 +172,19 @@ test("a process that is stopped by a signal is given its time once it goes on", 
   await Bun.sleep(500)
   expect(world.sessions.find(left.assignment.sessionId)).toMatchObject({ state: "ready", pid: left.pid })
   process.kill(left.pid, "SIGCONT")
+  world.apply(newDispatch(left.assignment.sessionId, "on"))
+  expect(await world.event("turn_settled")).toMatchObject({ generation: 1 })
+})
+
+test("a process whose control group somebody else has frozen is given its time once it is thawed", async () => {
+  const left = await killedSupervisor({ agent: "echo", until: "process_ready" })
+  const above = groupAbove(left.pid)
+  if (above === undefined) return next(left).then(() => undefined)
+  writeFileSync(join(above, "cgroup.freeze"), "1")
+  await next(left, { reattachMs: 150 })
+  await Bun.sleep(500)
+  expect(world.sessions.find(left.assignment.sessionId)).toMatchObject({ state: "ready", pid: left.pid })
+  writeFileSync(join(above, "cgroup.freeze"), "0")
   world.apply(newDispatch(left.assignment.sessionId, "on"))
   expect(await world.event("turn_settled")).toMatchObject({ generation: 1 })
 })

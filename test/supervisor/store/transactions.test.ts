@@ -9,7 +9,11 @@ const setUp = () => {
   database.run("INSERT INTO meta VALUES ('synced_commits', '0')")
   database.run("CREATE TABLE log (entry INTEGER)")
   const failures: unknown[] = []
-  const transactions = createTransactions({ database, effectFailed: (error) => failures.push(error) })
+  const transactions = createTransactions({
+    database,
+    effectFailed: (error) => failures.push(error),
+    diskFull: () => undefined,
+  })
   const logged = (): number[] =>
     database
       .query<{ entry: number }, []>("SELECT entry FROM log ORDER BY rowid")
