@@ -11,7 +11,8 @@ export type Disk =
     }
   | { readonly kind: "none"; readonly why: string }
 
-const megabytes = 64
+/** Room for the ballast of every supervisor of a world. */
+const megabytes = 320
 const block = Buffer.alloc(64 * 1024)
 
 const run = async (command: readonly string[]): Promise<string | undefined> => {
