@@ -35,7 +35,8 @@ export const embedControlPlane = async (options: EmbeddedOptions): Promise<Resul
     supervisorCommand: [...bun, programs.value.supervisor],
     sessionHostCommand: [...bun, programs.value.sessionHost],
     describeCommand,
-    local: { lifeline: options.supervisors === "held" },
+    // Whoever watches it run wants to be told soon.
+    local: options.supervisors === "held" ? { lifeline: true, reviveMs: 5_000 } : { lifeline: false },
     fallbackModules: await fallbackModules(),
     unenforced: options.unenforced,
     ...(options.capacity === undefined ? {} : { capacity: options.capacity }),

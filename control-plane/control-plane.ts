@@ -36,7 +36,12 @@ export interface ControlPlaneOptions {
   readonly sessionHostCommand: readonly string[]
   /** The bundle and the output file are appended. */
   readonly describeCommand: readonly string[]
-  readonly local: { readonly lifeline: boolean }
+  readonly local: {
+    /** Supervisors end with this process. */
+    readonly lifeline: boolean
+    /** How long a supervisor that died is started anew before its Computer is lost; 100 s unless it is said. */
+    readonly reviveMs?: number
+  }
   readonly fallbackModules: FallbackModules
   /** Run Templates whose network or secrets nobody enforces here. */
   readonly unenforced: boolean
@@ -72,6 +77,8 @@ export interface ControlPlane
   readonly close: () => Promise<readonly string[]>
 }
 
+/** Within the time after which a Session process that hears nothing ends itself. */
+const reviveDefaultMs = 100_000
 /** Beyond every bound of its own that a part keeps. */
 const driverCloseMaxMs = 30_000
 
@@ -131,6 +138,7 @@ const build = async (options: ControlPlaneOptions, closers: Closers): Promise<Re
     stateDirectory,
     controlPlaneUrl: link.value.url,
     lifeline: options.local.lifeline,
+    reviveMs: options.local.reviveMs ?? reviveDefaultMs,
     disconnect: link.value.park,
   })
   closers.add("local driver", driver.close, driverCloseMaxMs)

@@ -40,6 +40,8 @@ const lookEveryMs = 20
 /** Passed only while a control plane starts, or a program is published. */
 const ofStart = /^(store|address|due)\./
 const ofPublication = /^(content|publish)\./
+/** Passed only by a Computer that lives longer than its work takes. */
+const ofRenewal = /renew/
 
 /** What a point needs beside the work that is done for each. */
 const provoke = async (world: World, { side }: WalkOptions, point: string): Promise<void> => {
@@ -63,6 +65,7 @@ const tryPoint = async (world: World, options: WalkOptions, point: string): Prom
   world.book.write({ kind: "fault", fault: "crash point", target: `${options.side} ${point}` })
   await provoke(world, options, point)
   const session = await delegate(world, `${options.side} ${point}`)
+  if (ofRenewal.test(point)) await within(spent(file))
   while (!(await world.plane.control({ kind: "close", sessionId: session as SessionId })))
     await Bun.sleep(lookEveryMs)
   const isReached = await within(spent(file))

@@ -109,7 +109,7 @@ const runIn = async (world: World, options: RunOptions): Promise<RunResult> => {
     receipts: state.receipts.length,
     healedAfterMs: afterMs,
     planeRestarts,
-    disk: disk.kind === "small" ? "a disk of its own" : `none: ${disk.why}`,
+    disk: disk.kind === "own" ? "a disk of its own" : `none: ${disk.why}`,
   }
 }
 

@@ -52,7 +52,11 @@ const run = async (seed: number, options: Parameters<typeof runWorld>[0]["harm"]
 const walkBoth = async (): Promise<never> => {
   const sides: readonly Side[] = ["supervisor", "control-plane"]
   const reach = Number(values.reach ?? 1)
-  const walks = await Promise.all(sides.map((side) => walk({ side, points: pointsOf(side), reach })))
+  const ended = await Promise.allSettled(sides.map((side) => walk({ side, points: pointsOf(side), reach })))
+  const walks = ended.map((walked) => {
+    if (walked.status === "rejected") throw walked.reason
+    return walked.value
+  })
   console.log("| crash point | |\n| --- | --- |")
   for (const [place, { points }] of walks.entries())
     for (const { point, outcome } of points) console.log(`| ${sides[place]}: ${point} | ${outcome} |`)

@@ -31,6 +31,8 @@ import { pause, within } from "./wait.ts"
 export interface ComputerDeps extends StartDeps {
   readonly receiver: Pick<Receiver, "registerCredential" | "computerState" | "computerLost">
   readonly unenforced: boolean
+  /** How long a supervisor that died is started anew before its Computer is lost; its disk may be full for a while. */
+  readonly reviveMs: number
   /** Ends the connection of a Computer that is parked. */
   readonly disconnect: (computerId: ComputerId) => void
 }
@@ -54,8 +56,10 @@ export interface Computer {
 
 type Found = "running" | "unsure"
 
+/** Of a Computer that has never run: nothing waits for it but a queue. */
 const startsMax = 5
 const firstBackoffMs = 250
+const backoffMaxMs = 5_000
 /** For a life that has nothing left to wait for. */
 const settleMaxMs = 2_000
 
@@ -100,18 +104,17 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     return reason
   }
 
-  /** A supervisor that has attached, or why none could be had. `failed` hears of every start but the last. */
-  const attempt = async (failed: (reason: string) => void): Promise<StartOutcome> => {
+  /** A supervisor that has attached, or why none could be had. `again` hears of each failed start and decides on another. */
+  const attempt = async (again: (starts: number, reason: string) => boolean): Promise<StartOutcome> => {
     for (let starts = 1; ; starts += 1) {
       attachment = Promise.withResolvers<void>()
       const hooks = { signal: ending.signal, spawned, attached: attachment.promise }
       const outcome = await startSupervisor(recipe, hooks, deps)
       if (outcome.kind === "attached" || ending.signal.aborted) return outcome
       note("start_failed", outcome.reason)
-      if (starts === startsMax)
-        return { kind: "failed", reason: `${outcome.reason} (gave up after ${startsMax} starts)` }
-      failed(outcome.reason)
-      await pause(firstBackoffMs * 2 ** (starts - 1), ending.signal, ports)
+      if (!again(starts, outcome.reason))
+        return { kind: "failed", reason: `${outcome.reason} (gave up after ${starts} starts)` }
+      await pause(Math.min(firstBackoffMs * 2 ** (starts - 1), backoffMaxMs), ending.signal, ports)
     }
   }
 
@@ -121,7 +124,8 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
       return { kind: "failed", reason: `${died} (its ${restart.deaths}th death within a minute)` }
     note("restarting", died)
     await pause(restart.delayMs, ending.signal, ports)
-    const outcome = await attempt(() => undefined)
+    const untilMs = ports.runningMs() + deps.reviveMs
+    const outcome = await attempt(() => ports.runningMs() < untilMs)
     if (outcome.kind === "attached") return outcome
     return { kind: "failed", reason: `${died}; it could not be started again: ${outcome.reason}` }
   }
@@ -148,7 +152,10 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
 
   const start = async (): Promise<void> => {
     receiver.computerState(id, "starting")
-    const outcome = await attempt(unavailable)
+    const outcome = await attempt((starts, reason) => {
+      if (starts < startsMax) unavailable(reason)
+      return starts < startsMax
+    })
     if (outcome.kind === "attached") return follow(outcome.supervisor, "running")
     if (ending.signal.aborted) return
     await endStrays(id, ports)

@@ -1,6 +1,6 @@
 /** The end of a supervisor is enforced from outside: nothing that it does or fails to do makes it take longer. */
 import { afterEach, beforeEach, expect, test } from "bun:test"
-import { mkdir, mkdtemp, rm } from "node:fs/promises"
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { computerDirectory } from "@computerd/control-plane/drivers/local/directory"
@@ -56,6 +56,8 @@ test.each(programs)("a supervisor %s is killed once its time is over", async (_,
 test("a supervisor that is stopped by a signal is killed once its time is over, also one that was taken over", async () => {
   const { identity, ended } = await started("")
   process.kill(identity.pid, "SIGSTOP")
+  // Of two signals under way the kernel delivers the one with the lower number first.
+  while (!(await readFile(`/proc/${identity.pid}/status`, "utf8")).includes("State:\tT")) await Bun.sleep(1)
   expect(await endSupervisor(adoptSupervisor(identity, ports), deps)).toEqual([])
   expect(notes).toHaveLength(1)
   expect(await alive(identity.pid)).toBe(false)

@@ -126,6 +126,26 @@ test("C2 a supervisor that is killed again and again is started again each time,
   expect(rig.journal.some((event) => event.type === "driver" && event.action === "lost")).toBe(false)
 })
 
+test("C2 a supervisor that cannot be started for a while is brought back, and its Turn goes on", async () => {
+  const plane = await rig.open({ local: { lifeline: false } })
+  await publish(plane, join(programs, "gate"))
+  const file = join(rig.root, "later")
+  const turn = start(plane, "gate", file)
+  const workspace = join(rig.computer(turn.computerId), "workspace")
+  const session = await until("the Session process", async () => {
+    const said = await readFile(join(workspace, "session.pid"), "utf8").catch(() => "")
+    return Number(said) || undefined
+  })
+  const spoiled = rig.spoilStore(turn.computerId)
+  process.kill(await rig.supervisorPid(turn.computerId), "SIGKILL")
+  const failures = () =>
+    rig.journal.filter((event) => event.type === "driver" && event.action === "start_failed").length
+  await until("five starts that fail", () => (failures() < 5 ? undefined : true))
+  spoiled.mend()
+  await Bun.write(file, "")
+  expect(await settled(plane, turn)).toMatchObject({ status: "completed", result: session })
+})
+
 test("C2 a supervisor that cannot be brought back is reported once everything it ran is gone; others go on", async () => {
   const plane = await rig.open()
   await publish(plane, join(programs, "resident"))

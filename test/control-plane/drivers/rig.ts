@@ -54,6 +54,16 @@ export const processesOf = async (stateDirectory: string): Promise<readonly numb
   return found
 }
 
+/** Puts another layout number into a store; answers with the one before. */
+const putLayout = (path: string, next: number): number => {
+  const database = new Database(path)
+  database.run("PRAGMA busy_timeout = 5000")
+  const before = database.query<{ readonly user_version: number }, []>("PRAGMA user_version").get()
+  database.run(`PRAGMA user_version = ${next}`)
+  database.close()
+  return before?.user_version ?? 0
+}
+
 export const createRig = async () => {
   const root = await realpath(await mkdtemp(join(tmpdir(), "local-")))
   const stateDirectory = join(root, "state")
@@ -66,7 +76,7 @@ export const createRig = async () => {
     supervisorCommand: [...bun, join(repository, "test/fixtures/computer-command.ts")],
     sessionHostCommand: [...bun, join(repository, "session-host/main.ts")],
     describeCommand,
-    local: { lifeline: false },
+    local: { lifeline: false, reviveMs: 2_000 },
     fallbackModules,
     unenforced: false,
     environment: baseEnvironment(process.env),
@@ -118,11 +128,10 @@ export const createRig = async () => {
     spawn,
     computer: (id: ComputerId) => join(stateDirectory, "computers", id),
     /** The store of a running supervisor stays usable to it; no other one can open it, so none can be started again. */
-    spoilStore: (id: ComputerId): void => {
-      const database = new Database(join(stateDirectory, "computers", id, "state/store.sqlite"))
-      database.run("PRAGMA busy_timeout = 5000")
-      database.run("PRAGMA user_version = 9000")
-      database.close()
+    spoilStore: (id: ComputerId): { readonly mend: () => void } => {
+      const path = join(stateDirectory, "computers", id, "state/store.sqlite")
+      const layout = putLayout(path, 9000)
+      return { mend: () => void putLayout(path, layout) }
     },
     supervisorPid: async (id: ComputerId): Promise<number> =>
       until(`the supervisor of ${id}`, async () => {

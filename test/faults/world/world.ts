@@ -58,7 +58,7 @@ export const openWorld = async (random: () => number): Promise<World> => {
     return code
   }
   const remove = async (): Promise<void> => {
-    if (disk.kind === "small") await disk.unmount()
+    if (disk.kind === "own") await disk.unmount()
     rmSync(directory, { recursive: true, force: true })
   }
 

@@ -211,3 +211,18 @@ test("a supervisor that is told to stop while everything is frozen kills what it
   expect(readStat(working.pid)).toBeUndefined()
   expect(countOf(working.counter)).toBe(before)
 })
+
+test("a supervisor that was stopped says so, and asks for its lease at once to see whether the link still lives", async () => {
+  computer = await Computer.create({ fake: { leaseMs: 60_000, renewMs: 60_000 } })
+  const supervisor = await computer.startAttached()
+  expect(computer.controlPlane.count("renew")).toEqual([])
+  supervisor.kill("SIGSTOP")
+  await Bun.sleep(1_500)
+  supervisor.kill("SIGCONT")
+  await computer.controlPlane.until(() => computer.controlPlane.count("renew").length === 1, "a probe")
+  supervisor.kill("SIGTERM")
+  await supervisor.exited
+  const log = await computer.log()
+  expect(log.split('"event":"resumed_after_pause"').length).toBe(2)
+  expect(log).not.toContain('"event":"timers_dead"')
+})

@@ -1,9 +1,9 @@
 /**
- * `bun test/faults/pause.ts [seconds] [supervisor | computer | everything]`: stops a working system for a long time,
+ * `bun test/faults/pause/run.ts [seconds] [supervisor | computer | everything]`: stops a working system for a long time,
  * five minutes unless told otherwise, with the limits that it has in earnest, and prints what became of it.
  */
-import { createRig } from "../control-plane/drivers/rig.ts"
-import { expected, type Pause, seeThrough } from "../e2e/pausing.ts"
+import { createRig } from "../../control-plane/drivers/rig.ts"
+import { expected, type Pause, seeThrough } from "../../e2e/pausing.ts"
 
 const waitMs = 30_000
 const parts: readonly Pause["what"][] = ["supervisor", "computer", "everything"]
@@ -12,7 +12,7 @@ const [seconds = "300", named = "computer"] = process.argv.slice(2)
 const what = parts.find((part) => part === named)
 const stopMs = Number(seconds) * 1000
 if (what === undefined || !(stopMs > 0)) {
-  console.error("usage: bun test/faults/pause.ts [seconds] [supervisor | computer | everything]")
+  console.error("usage: bun test/faults/pause/run.ts [seconds] [supervisor | computer | everything]")
   process.exit(2)
 }
 
