@@ -6,6 +6,7 @@ import { remains, remember, type Seen, unsettled } from "./remains.ts"
 import { type Sample, takeSample } from "./sample.ts"
 import { playScene } from "./scenes.ts"
 import { createStage, type Stage } from "./stage.ts"
+import { settledMinute } from "./table.ts"
 
 export interface SoakOptions {
   readonly minutes: number
@@ -19,8 +20,10 @@ export interface Outcome {
   readonly complaints: readonly string[]
 }
 
-/** A scene starts this long after the one before it at the earliest, which keeps a third of one core busy. */
+/** A scene starts this long after the one before it at the earliest, which keeps a sixth of one core busy. */
 const paceMs = 1_500
+/** Until memory is first compared, scenes follow at once: code is compiled and caches fill by use, not by time. */
+const paceOf = (minute: number): number => (minute <= settledMinute ? 0 : paceMs)
 const minuteMs = 60_000
 const supervisorKillEveryMinutes = 10
 const firstKillMinute = 4
@@ -81,7 +84,7 @@ const playMinute = async (play: Play, minute: number, endsAt: number): Promise<v
   const { cast, choices } = play
   let due: Promise<void> | undefined
   for (let scene = 0; performance.now() < endsAt; scene += 1) {
-    const next = performance.now() + paceMs
+    const next = performance.now() + paceOf(minute)
     if (scene === 5) due = play.attempt(() => mishap(play, minute))
     const owner = choices.oneOf([cast.spared, cast.harassed])
     await play.attempt(() => playScene({ stage: cast.stage, owner, choices }))
