@@ -40,6 +40,8 @@ const lookEveryMs = 20
 /** Passed only while a control plane starts, or a program is published. */
 const ofStart = /^(store|address|due)\./
 const ofPublication = /^(content|publish)\./
+/** Passed only by what comes through the public API. */
+const ofOutside = /^outside\./
 /** Passed only by a Computer that lives longer than its work takes. */
 const ofRenewal = /renew/
 
@@ -66,6 +68,7 @@ const tryPoint = async (world: World, options: WalkOptions, point: string): Prom
   await provoke(world, options, point)
   const session = await delegate(world, `${options.side} ${point}`)
   if (ofRenewal.test(point)) await within(spent(file))
+  if (ofOutside.test(point)) await createOperator(world).enqueue(session, `outside ${point}`)
   while (!(await world.plane.control({ kind: "close", sessionId: session as SessionId })))
     await Bun.sleep(lookEveryMs)
   const isReached = await within(spent(file))

@@ -1,9 +1,13 @@
 /** The people around a world: they start the first Sessions, release what was left to a person, and close all at the end. */
+import type { Json } from "@computerd/protocol/content"
+import type { Outcome } from "../history/record.ts"
 import type { World } from "../world/world.ts"
 
 export interface Operator {
   /** Starts a root Session, asking until it is started. */
   readonly start: (key: string) => Promise<string>
+  /** Gives a Session work through the public API, asking until it is taken. */
+  readonly enqueue: (session: string, key: string) => Promise<void>
   /** Releases every `recovery` hold of those Sessions that nobody owns; with `all`, every hold of every Session. */
   readonly release: (whose: "roots" | "all") => Promise<void>
   /** What is not settled yet. */
@@ -14,6 +18,7 @@ export interface Operator {
 }
 
 const againMs = 100
+const callMaxMs = 3_000
 /** As receipts name whoever starts a Session from outside. */
 const outside = "environment:default"
 
@@ -35,7 +40,35 @@ export const createOperator = ({ plane, book }: World): Operator => {
     return started.ok ? started.value.sessionId : undefined
   }
 
+  const enqueueOnce = async (session: string, key: string): Promise<Outcome> => {
+    const call = crypto.randomUUID()
+    const { url, key: secret } = plane.api()
+    const work = { caller: outside, key, workMs: 20, isStubborn: false }
+    const input = [{ type: "text" as const, text: JSON.stringify(work) }]
+    const given = { input, idempotencyKey: key }
+    book.write({ kind: "asked", call, caller: outside, tool: "enqueue", key, arguments: given })
+    const outcome = await fetch(`${url}/v1/sessions/${session}/enqueue`, {
+      method: "POST",
+      keepalive: false,
+      headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
+      body: JSON.stringify(given),
+      signal: AbortSignal.timeout(callMaxMs),
+    })
+      .then(
+        async (answer): Promise<Outcome> =>
+          answer.ok
+            ? { kind: "answered", value: (await answer.json()) as Json }
+            : { kind: "unknown", why: `HTTP ${answer.status}: ${await answer.text()}` },
+      )
+      .catch((error: unknown): Outcome => ({ kind: "unknown", why: String(error) }))
+    book.write({ kind: "outcome", call, outcome })
+    return outcome
+  }
+
   return {
+    enqueue: async (session, key) => {
+      while ((await enqueueOnce(session, key)).kind !== "answered") await Bun.sleep(againMs)
+    },
     start: async (key) => {
       for (;;) {
         const session = await attempt(key)

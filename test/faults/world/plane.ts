@@ -6,8 +6,15 @@ import type { FleetSnapshot } from "@computerd/control-plane/receiver/fleet"
 import type { OperatorControl } from "@computerd/control-plane/rules/operator"
 import { bun, describeCommand, fallbackModules, repository } from "../../control-plane/publication/rig.ts"
 
+/** The public API of the one that runs now, and a key for it. */
+export interface Api {
+  readonly url: string
+  readonly key: string
+}
+
 export interface Plane {
   readonly client: OperatorClient
+  readonly api: () => Api
   readonly url: () => string
   readonly pid: () => number
   /** Says whether it was accepted; it was not while no control plane runs. */
@@ -30,7 +37,7 @@ const script = join(repository, "test/fixtures/faults/control-plane.ts")
 const stopMaxMs = 60_000
 
 type Answer = FleetSnapshot | { readonly ok: boolean }
-type Said = { readonly ready?: string; readonly id?: number; readonly answer?: Answer }
+type Said = { readonly ready?: string; readonly api?: Api; readonly id?: number; readonly answer?: Answer }
 
 const optionsOf = ({ directory, settings }: PlaneOptions) => ({
   directory,
@@ -70,6 +77,7 @@ export const openPlane = async (options: PlaneOptions): Promise<Plane> => {
   const waiting = new Map<number, (answer: Answer | undefined) => void>()
   let child: Child
   let url = ""
+  let api: Api = { url: "", key: "" }
   let restarts = -1
   let questions = 0
   let phase: "running" | "stopping" = "running"
@@ -82,6 +90,7 @@ export const openPlane = async (options: PlaneOptions): Promise<Plane> => {
       await hear(current, (message) => {
         if (message.ready !== undefined) {
           url = message.ready
+          if (message.api !== undefined) api = message.api
           ready()
         } else if (message.id !== undefined && message.answer !== undefined) {
           waiting.get(message.id)?.(message.answer)
@@ -113,6 +122,7 @@ export const openPlane = async (options: PlaneOptions): Promise<Plane> => {
 
   return {
     client: operatorClient(join(options.directory, "state")),
+    api: () => api,
     url: () => url,
     pid: () => child.pid,
     restarts: () => restarts,
