@@ -7,7 +7,7 @@ import type { OperatorControl } from "@computerd/control-plane/rules/operator"
 import { bun, describeCommand, fallbackModules, repository } from "../../control-plane/publication/rig.ts"
 
 /** The public API of the one that runs now, and a key for it. */
-export interface Api {
+interface Api {
   readonly url: string
   readonly key: string
 }
