@@ -5,6 +5,7 @@ import {
   apiOpenRequestsMax,
   apiPageMax,
   apiRequestsPerSecond,
+  apiUploadEntriesMax,
   apiUploadMaxBytes,
   apiWaitMaxMs,
 } from "@computerd/protocol/api/limits"
@@ -31,7 +32,7 @@ export const defaultApiSettings: ApiSettings = {
   bodyMaxBytes: apiBodyMaxBytes,
   uploadMaxBytes: apiUploadMaxBytes,
   unpackedMaxBytes: 4 * apiUploadMaxBytes,
-  archiveEntriesMax: 20_000,
+  archiveEntriesMax: apiUploadEntriesMax,
   urlMaxBytes: 8192,
   pageMax: apiPageMax,
   waitMaxMs: apiWaitMaxMs,

@@ -4,6 +4,8 @@
 export const apiBodyMaxBytes = 1_048_576
 /** Of an uploaded program, as an archive. */
 export const apiUploadMaxBytes = 64 * 1_048_576
+/** Files and directories in it. */
+export const apiUploadEntriesMax = 20_000
 export const apiPageDefault = 50
 export const apiPageMax = 100
 /** One request waits no longer; a client that wants to goes on asking. */

@@ -1,0 +1,80 @@
+/** `session.events`: what happened, in pages and as it happens. */
+import { readEvent, readPageRoute } from "@computerd/protocol/api/event-reading"
+import { HelmrConnectionError } from "../errors.ts"
+import type { CallOptions } from "../options.ts"
+import type { Transport } from "../transport/transport.ts"
+import { follow } from "./follow.ts"
+import type { EventPage, SessionEvent } from "./types.ts"
+
+interface EventFilter {
+  /** The cursor of the last event that was seen. Absent: from the beginning. */
+  readonly after?: string | undefined
+  /** Also the events of the Session's descendants, those to come included. */
+  readonly tree?: boolean | undefined
+}
+
+export interface ListEventsOptions extends EventFilter, CallOptions {
+  /** At most 100. Default: 50. */
+  readonly limit?: number | undefined
+}
+
+export interface StreamEventsOptions extends EventFilter {
+  /** Ends the stream without an error. */
+  readonly signal?: AbortSignal | undefined
+  /** How long it tries to connect again without a sign of life. Default: 120 s. */
+  readonly giveUpAfterMs?: number | undefined
+}
+
+export interface Events {
+  /** Oldest first. */
+  readonly list: (options?: ListEventsOptions) => Promise<EventPage>
+  /**
+   * Every event once and in order, over as many connections as it takes. Ends after the Session's last event and when
+   * `signal` aborts; throws when the key is revoked, or when the server cannot be reached for too long.
+   */
+  readonly stream: (options?: StreamEventsOptions) => AsyncIterable<SessionEvent>
+}
+
+const giveUpDefaultMs = 120_000
+
+const words = (tree: boolean | undefined): "true" | "false" => (tree === true ? "true" : "false")
+
+const list = async (
+  transport: Transport,
+  sessionId: string,
+  { after, tree, limit, ...settings }: ListEventsOptions,
+): Promise<EventPage> => {
+  const query = { after, limit, tree: words(tree) }
+  const page = await transport.call(
+    { route: readPageRoute, params: { sessionId }, query, body: undefined },
+    settings,
+  )
+  const events = page.events.flatMap((event) => {
+    const read = readEvent(event)
+    if (!read.ok)
+      throw new HelmrConnectionError(
+        "unexpected_answer",
+        `"${read.error.field}" of an event ${read.error.message}`,
+      )
+    return read.value === undefined ? [] : [read.value]
+  })
+  return { ...page, events }
+}
+
+/** Of streams without a signal. */
+const never = (): AbortSignal => new AbortController().signal
+
+/** What ends when either does. */
+const either = (one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal => {
+  if (one === undefined || other === undefined) return one ?? other ?? never()
+  return AbortSignal.any([one, other])
+}
+
+export const createEvents = (transport: Transport, sessionId: string): Events => ({
+  list: (options = {}) => list(transport, sessionId, options),
+  stream: ({ after, tree = false, signal, giveUpAfterMs = giveUpDefaultMs } = {}) =>
+    follow(
+      { sessionId, tree, after, giveUpAfterMs, signal: either(signal, transport.connection.signal) },
+      transport,
+    ),
+})

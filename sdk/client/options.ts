@@ -1,0 +1,79 @@
+/** What a client is made with, judged at once: a wrong address or key is an error of the constructor. */
+import { invalidArgument } from "./errors.ts"
+import type { Fetch } from "./ports.ts"
+
+export interface HelmrClientOptions {
+  /** Where the control plane is reached, such as `https://helmr.example.com`; a path in it stays in front of the API's. */
+  readonly baseUrl: string
+  /** Sent to `baseUrl` and nowhere else. */
+  readonly apiKey: string
+  /** For a whole call with its repetitions, unless the call says otherwise. Default: 60 s. */
+  readonly timeoutMs?: number | undefined
+  /** Instead of the global one. */
+  readonly fetch?: Fetch | undefined
+  /** Ends every call and every stream of this client when it aborts. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What every call takes. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined
+  /** For the whole call with its repetitions. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** What calls that change something take. */
+export interface MutationOptions extends CallOptions {
+  /** The same request under the same key has one effect and one answer. Absent: the client makes one for the call. */
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly baseUrl: string
+  readonly authorization: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+const timeoutDefaultMs = 60_000
+
+const parsed = (text: string): URL => {
+  try {
+    return new URL(text)
+  } catch {
+    throw invalidArgument("baseUrl", "must be an absolute URL, such as https://helmr.example.com")
+  }
+}
+
+const baseOf = (text: string): string => {
+  const url = parsed(text)
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw invalidArgument("baseUrl", "must begin with https: or http:")
+  if (url.username !== "" || url.password !== "")
+    throw invalidArgument("baseUrl", "must not hold a user or a password; the key is given as apiKey")
+  if (url.search !== "" || url.hash !== "") throw invalidArgument("baseUrl", "must end with its path")
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`
+}
+
+/** Whatever else it is: what a header cannot carry would be repeated by the error of `fetch`. */
+const keyForm = /^[\x21-\x7e]{1,512}$/
+
+const positive = (timeoutMs: number): number => {
+  if (!(timeoutMs > 0)) throw invalidArgument("timeoutMs", "must be a positive number of milliseconds")
+  return timeoutMs
+}
+
+export const connectionOf = (options: HelmrClientOptions): Connection => {
+  if (typeof options.apiKey !== "string" || !keyForm.test(options.apiKey))
+    throw invalidArgument("apiKey", "must be the text of a key, without spaces or line ends")
+  return {
+    baseUrl: baseOf(options.baseUrl),
+    authorization: `Bearer ${options.apiKey}`,
+    timeoutMs: positive(options.timeoutMs ?? timeoutDefaultMs),
+    signal: options.signal,
+  }
+}
+
+export const timeoutOf = (options: CallOptions, otherwiseMs: number): number =>
+  positive(options.timeoutMs ?? otherwiseMs)
