@@ -2,13 +2,13 @@
 import type { ControlPlane } from "@computerd/control-plane/control-plane"
 import { logJournal } from "@computerd/control-plane/journal"
 import type { Command } from "./arguments/command.ts"
-import { oneLine } from "./dev/view/text.ts"
 import { embedControlPlane } from "./embedded.ts"
 import { aborted, endAtOnce, hearOfComputers } from "./end-at-once.ts"
 import { failureLine } from "./failure.ts"
 import { endingLine, type Interrupt, interruptedExitCode } from "./interrupt.ts"
 import { writeOut } from "./output.ts"
 import type { Ports } from "./ports.ts"
+import { oneLine } from "./view/text.ts"
 
 export interface ControlPlaneDeps {
   readonly ports: Ports

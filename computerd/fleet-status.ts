@@ -2,7 +2,7 @@
 import { operatorClient } from "@computerd/control-plane/http/client"
 import type { SnapshotAnswer } from "@computerd/control-plane/http/messages"
 import { ok, type Result } from "@computerd/protocol/errors"
-import { elapsed, oneLine } from "./dev/view/text.ts"
+import { elapsed, oneLine } from "./view/text.ts"
 
 type Computer = SnapshotAnswer["computers"][number]
 type Session = SnapshotAnswer["sessions"][number]

@@ -1,8 +1,8 @@
 /** What is printed of a settled Turn, and the exit code that says how it ended. */
 import type { Content } from "@computerd/protocol/content"
+import { oneLine } from "../view/text.ts"
 import type { TurnOutput } from "./output/turns.ts"
 import type { TurnView } from "./view/fleet.ts"
-import { oneLine } from "./view/text.ts"
 
 export interface Answer {
   readonly out: string

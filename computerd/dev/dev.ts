@@ -15,14 +15,15 @@ import { failureLine } from "../failure.ts"
 import { endingLine, type Interrupt, interruptedExitCode } from "../interrupt.ts"
 import { writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
+import { showWork } from "../view/show.ts"
+import { oneLine } from "../view/text.ts"
 import { answerOf } from "./answer.ts"
 import { createNotices, type Notices } from "./notices.ts"
 import { consoleFolders, showConsole } from "./output/console.ts"
 import { showTurns, type TurnOutput } from "./output/turns.ts"
 import { openStateDirectory } from "./state.ts"
 import type { TurnView } from "./view/fleet.ts"
-import { showWork } from "./view/show.ts"
-import { oneLine } from "./view/text.ts"
+import { fleetSubject } from "./view/subject.ts"
 import { waitForTurn } from "./wait.ts"
 
 export interface DevDeps {
@@ -74,7 +75,10 @@ const runFirstTurn = async (
   work: Work,
 ): Promise<Result<FirstTurn>> => {
   const { ports, interrupt } = work
-  const view = showWork(controlPlane, { ...work, interrupted: () => interrupt.first() !== undefined })
+  const view = showWork(fleetSubject(controlPlane), {
+    ...work,
+    interrupted: () => interrupt.first() !== undefined,
+  })
   const turns = showTurns(controlPlane, view)
   const closers = [
     work.notices.through(view),

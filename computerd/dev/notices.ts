@@ -1,6 +1,6 @@
 /** Lines of the command itself: above what a view draws while there is one, else on standard error. */
 import { writeOut } from "../output.ts"
-import type { View } from "./view/view.ts"
+import type { View } from "../view/view.ts"
 
 export interface Notices {
   readonly say: (line: string) => Promise<void>

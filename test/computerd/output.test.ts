@@ -3,9 +3,9 @@ import { appendFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { consoleFolder, consoleFolders, showConsole } from "@computerd/computerd/dev/output/console"
-import { createPieces } from "@computerd/computerd/dev/output/pieces"
 import { showTurns } from "@computerd/computerd/dev/output/turns"
 import type { FleetEvent, SessionView } from "@computerd/computerd/dev/view/fleet"
+import { createPieces } from "@computerd/computerd/view/pieces"
 import {
   ComputerId,
   DefinitionKey,

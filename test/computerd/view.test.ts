@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test"
 import { answerOf } from "@computerd/computerd/dev/answer"
 import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "@computerd/computerd/dev/view/fleet"
-import { createLiveView } from "@computerd/computerd/dev/view/live"
 import { eventLine } from "@computerd/computerd/dev/view/plain"
-import { elapsed, fitted, oneLine, shortId } from "@computerd/computerd/dev/view/text"
+import { fleetSubject } from "@computerd/computerd/dev/view/subject"
 import { treeFrame } from "@computerd/computerd/dev/view/tree"
+import { createLiveView } from "@computerd/computerd/view/live"
+import { elapsed, fitted, oneLine, shortId } from "@computerd/computerd/view/text"
 import {
   ComputerId,
   DefinitionKey,
@@ -159,7 +160,11 @@ test("the live view erases what it drew, also after the terminal became narrower
   let ended = false
   const ports = { now: () => 0, every: () => () => undefined }
   const deps = { ports, interrupted: () => ended }
-  const view = createLiveView({ snapshot: () => fleet(1) }, terminal, deps)
+  const view = createLiveView(
+    fleetSubject({ snapshot: () => fleet(1), onEvent: () => () => undefined }),
+    terminal,
+    deps,
+  )
   text = ""
   columns = 30
   resized()

@@ -7,9 +7,9 @@ import { join } from "node:path"
 import { StringDecoder } from "node:string_decoder"
 import { computerDirectory } from "@computerd/control-plane/drivers/local/directory"
 import type { Ports } from "../../ports.ts"
+import { createPieces } from "../../view/pieces.ts"
+import type { View } from "../../view/view.ts"
 import type { Fleet, SessionView } from "../view/fleet.ts"
-import type { View } from "../view/view.ts"
-import { createPieces } from "./pieces.ts"
 
 const lookEveryMs = 250
 const lookMaxBytes = 64 * 1024

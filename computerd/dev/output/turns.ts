@@ -1,9 +1,9 @@
 /** Shows what Turns write, and keeps what one of them wrote for whoever asks for the whole Turn. */
 import type { SessionId, TurnId } from "@computerd/protocol/ids"
 import { outcomeMaxBytes } from "@computerd/protocol/limits"
+import { createPieces, type Pieces } from "../../view/pieces.ts"
+import type { View } from "../../view/view.ts"
 import type { Fleet } from "../view/fleet.ts"
-import type { View } from "../view/view.ts"
-import { createPieces, type Pieces } from "./pieces.ts"
 
 export interface TurnOutput {
   readonly text: string

@@ -1,6 +1,7 @@
 /** One line for each event, for output that is no terminal. Ids are whole, so that lines can be searched. */
+
+import { elapsed, oneLine, sessionWords } from "../../view/text.ts"
 import type { FleetEvent } from "./fleet.ts"
-import { elapsed, oneLine, sessionWords } from "./text.ts"
 
 const text = (event: FleetEvent): string | undefined => {
   switch (event.type) {

@@ -2,13 +2,10 @@
  * One frame of the live tree: Computers, their Sessions, their Turns. Pure: a snapshot and the size of the screen in,
  * lines out. When there is more than fits, first a Computer shrinks to one line, then what is over is summed up.
  */
-import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "./fleet.ts"
-import { counted, elapsed, fitted, oneLine, sessionWords, shortId } from "./text.ts"
 
-export interface Screen {
-  readonly columns: number
-  readonly rows: number
-}
+import { counted, elapsed, fitted, oneLine, sessionWords, shortId } from "../../view/text.ts"
+import type { FrameInput } from "../../view/view.ts"
+import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "./fleet.ts"
 
 type Progress = "running" | "waiting" | "failed" | "done"
 
@@ -131,12 +128,8 @@ const body = (all: readonly Group[], lines: number, nowMs: number): readonly str
   return short.length <= lines ? short : cut(all, lines, nowMs)
 }
 
-export interface TreeInput {
+export interface TreeInput extends FrameInput {
   readonly snapshot: FleetSnapshot
-  readonly startedAtMs: number
-  readonly screen: Screen
-  /** The work is being ended. */
-  readonly interrupted: boolean
 }
 
 export const treeFrame = ({ snapshot, startedAtMs, screen, interrupted }: TreeInput): readonly string[] => {

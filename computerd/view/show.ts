@@ -1,10 +1,9 @@
 /** Chooses how work is shown: drawn in place on a terminal, in lines everywhere else. */
-import type { Ports } from "../../ports.ts"
-import type { Fleet } from "./fleet.ts"
+import type { Ports } from "../ports.ts"
 import { createLineView } from "./lines.ts"
 import { createLiveView } from "./live.ts"
 import { terminalOf } from "./terminal.ts"
-import type { View } from "./view.ts"
+import type { Subject, View } from "./view.ts"
 
 export interface ShowDeps {
   readonly ports: Ports
@@ -16,7 +15,7 @@ export interface ShowDeps {
 /** A terminal that says it is dumb cannot move its cursor. */
 const canDraw = ({ err, environment }: ShowDeps): boolean => err.isTTY && environment["TERM"] !== "dumb"
 
-export const showWork = (fleet: Fleet, deps: ShowDeps): View => {
-  if (canDraw(deps)) return createLiveView(fleet, terminalOf(deps.err), deps)
-  return createLineView(fleet, (text) => void deps.err.write(text), deps.ports)
+export const showWork = (subject: Subject, deps: ShowDeps): View => {
+  if (canDraw(deps)) return createLiveView(subject, terminalOf(deps.err), deps)
+  return createLineView(subject, (text) => void deps.err.write(text), deps.ports)
 }

@@ -1,5 +1,5 @@
 /** The terminal that a live view draws on. Writing to one that has gone away is not an error of the program. */
-import type { Screen } from "./tree.ts"
+import type { Screen } from "./view.ts"
 
 export interface Terminal {
   readonly write: (text: string) => void

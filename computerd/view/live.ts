@@ -2,12 +2,10 @@
  * Draws the tree in place on a terminal, several times a second and whenever the terminal changes its size. What Agents
  * write stays above it, a bounded number of lines at each time; what is beyond that is counted.
  */
-import type { Ports } from "../../ports.ts"
-import type { Fleet } from "./fleet.ts"
+import type { Ports } from "../ports.ts"
 import type { Terminal } from "./terminal.ts"
 import { counted, oneLine } from "./text.ts"
-import { treeFrame } from "./tree.ts"
-import { outputLine, type View } from "./view.ts"
+import { outputLine, type Subject, type View } from "./view.ts"
 
 const periodMs = 200
 const outputLinesMax = 40
@@ -27,7 +25,7 @@ export interface LiveDeps {
 }
 
 export const createLiveView = (
-  fleet: Pick<Fleet, "snapshot">,
+  subject: Pick<Subject, "frame">,
   terminal: Terminal,
   { ports, interrupted }: LiveDeps,
 ): View => {
@@ -50,8 +48,7 @@ export const createLiveView = (
     return `${up(Math.min(rowsOf(drawn, columns), rows - 1))}${clearBelow}`
   }
   const draw = (above: readonly string[]): void => {
-    const lines = treeFrame({
-      snapshot: fleet.snapshot(),
+    const lines = subject.frame({
       startedAtMs,
       screen: terminal.size(),
       interrupted: interrupted(),

@@ -1,6 +1,5 @@
 /** Short texts for people: durations, ids, and foreign text that must not steer a terminal. */
 import type { SessionStatus } from "@computerd/protocol/content"
-import type { ProcessView } from "./fleet.ts"
 
 const second = 1_000
 const minute = 60 * second
@@ -23,14 +22,16 @@ export const shortId = (id: string): string => {
 
 export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`
 
-const processWords: Readonly<Record<ProcessView, string>> = {
+export type ProcessState = "none" | "starting" | "ready"
+
+const processWords: Readonly<Record<ProcessState, string>> = {
   none: "no process",
   starting: "process starting",
   ready: "process ready",
 }
 
 /** An open Session is what its process is. */
-export const sessionWords = (status: SessionStatus, process: ProcessView): string =>
+export const sessionWords = (status: SessionStatus, process: ProcessState): string =>
   status === "open" ? processWords[process] : status
 
 /** One line without controls, whatever a program wrote. */
