@@ -5,7 +5,8 @@
  */
 import { z } from "zod"
 
-export const ErrorCode = z.enum([
+/** Apart from the schema, so that types made of the names alone, such as those of the SDK, need no zod. */
+export const errorCodes = [
   // Runtime MCP admissions
   "invalid_arguments",
   "invalid_runtime_mcp_policy",
@@ -64,7 +65,8 @@ export const ErrorCode = z.enum([
   "store_unavailable",
   "not_found",
   "internal",
-])
+] as const
+export const ErrorCode = z.enum(errorCodes)
 export type ErrorCode = z.infer<typeof ErrorCode>
 
 export interface ErrorTraits {

@@ -1,14 +1,16 @@
 /**
  * The wire form of a scope: what a descriptor, an admission frame and a manifest carry. `runtime-mcp/policy`
- * makes and compares it; here is only its shape.
+ * makes and compares it; here is only its shape. Names stand apart from their schemas, so that types made of them alone,
+ * such as those of the SDK, need no zod.
  */
 import { z } from "zod"
 import { DefinitionKey } from "./ids.ts"
 
-export const CreationOperation = z.enum(["spawn", "start"])
+export const creationOperations = ["spawn", "start"] as const
+export const CreationOperation = z.enum(creationOperations)
 export type CreationOperation = z.infer<typeof CreationOperation>
 
-export const TargetedOperation = z.enum([
+export const targetedOperations = [
   "enqueue",
   "send_turn",
   "interrupt_turn",
@@ -18,10 +20,12 @@ export const TargetedOperation = z.enum([
   "cancel_session",
   "inspect_session",
   "inspect_turn",
-])
+] as const
+export const TargetedOperation = z.enum(targetedOperations)
 export type TargetedOperation = z.infer<typeof TargetedOperation>
 
-export const Placement = z.enum(["new", "caller"])
+export const placements = ["new", "caller"] as const
+export const Placement = z.enum(placements)
 export type Placement = z.infer<typeof Placement>
 
 /** Everything a rule may name. `skills`, `list_agents`, `list_sessions` and `wait_turn` follow from others. */

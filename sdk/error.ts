@@ -2,9 +2,15 @@
  * The error that authors receive. `code` is what a program decides on; the message is for people. Like definitions it
  * is recognised by a registered symbol, so `instanceof` holds between the program's copy of this class and the host's.
  */
-import type { ErrorCode, Failure } from "@computerd/protocol/errors"
+import type { errorCodes } from "@computerd/protocol/errors"
 
-export type { ErrorCode }
+export type ErrorCode = (typeof errorCodes)[number]
+
+export interface ErrorDetails {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly field?: string | undefined
+}
 
 const brand: unique symbol = Symbol.for("helmr.error")
 
@@ -14,7 +20,7 @@ export class HelmrError extends Error {
   readonly field: string | undefined
   readonly [brand] = true
 
-  constructor(error: Failure) {
+  constructor(error: ErrorDetails) {
     super(error.message)
     this.name = "HelmrError"
     this.code = error.code

@@ -1,5 +1,9 @@
 /** Runtime MCP as programs see it: what they may ask for and what they get. */
-import type { CreationOperation, Placement, TargetedOperation } from "@computerd/protocol/scope"
+import type { creationOperations, placements, targetedOperations } from "@computerd/protocol/scope"
+
+type CreationOperation = (typeof creationOperations)[number]
+type TargetedOperation = (typeof targetedOperations)[number]
+type Placement = (typeof placements)[number]
 
 /** One operation, on exact Agent keys of the same Deployment. Rules that overlap are united. */
 export type RuntimeMcpRule =

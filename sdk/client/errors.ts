@@ -2,8 +2,7 @@
  * The errors of `HelmrClient`. Each is a `HelmrError`, so that `code` is all that most programs look at. Like that class
  * they are recognised by registered symbols. None carries the API key or a header.
  */
-import type { Failure } from "@computerd/protocol/errors"
-import { HelmrError } from "../error.ts"
+import { type ErrorDetails, HelmrError } from "../error.ts"
 
 const apiBrand: unique symbol = Symbol.for("helmr.error.api")
 const connectionBrand: unique symbol = Symbol.for("helmr.error.connection")
@@ -27,8 +26,8 @@ export class HelmrApiError extends HelmrError {
   readonly retryAfterMs: number | undefined
   readonly [apiBrand] = true
 
-  constructor(failure: Failure, { status, idempotencyKey, retryAfterMs }: ApiErrorDetails) {
-    super(failure)
+  constructor(details: ErrorDetails, { status, idempotencyKey, retryAfterMs }: ApiErrorDetails) {
+    super(details)
     this.name = "HelmrApiError"
     this.status = status
     this.idempotencyKey = idempotencyKey
