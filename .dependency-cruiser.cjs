@@ -24,7 +24,7 @@ const pure = [
   "^supervisor/channel/machine\\.ts$",
   "^supervisor/descriptor/(token|scopes)\\.ts$",
   "^supervisor/link/(attempt|backoff|outcome)\\.ts$",
-  "^sdk/(?!client/|index\\.ts$)",
+  "^sdk/(?!client/|packaging/|index\\.ts$)",
   "^sdk/client/(content|errors)\\.ts$",
   "^sdk/client/events/sse\\.ts$",
   "^sdk/client/transport/(outcome|refusal|request|retry)\\.ts$",
