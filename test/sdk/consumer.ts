@@ -25,7 +25,7 @@ export const run = async (
   return { exitCode: await started.exited, stdout, stderr }
 }
 
-/** `modules` of the consumer: what is in the package's dependencies, and the types that a compiler is shown. */
+/** What an installer would put beside the package, and the types that a compiler is shown. */
 const linked = async (): Promise<Readonly<Record<string, string>>> => {
   const bunTypes = await realpath(join(repository, "node_modules/bun-types"))
   const dependencies = ["ignore", "tar", "zod"].map((name) => [
@@ -39,7 +39,7 @@ const linked = async (): Promise<Readonly<Record<string, string>>> => {
   }
 }
 
-/** Makes the package and answers with what was made. */
+/** The path of the tarball. */
 const pack = async (directory: string): Promise<string> => {
   const made = await run([process.execPath, join(repository, "sdk/packaging/make.ts"), directory], {
     cwd: directory,

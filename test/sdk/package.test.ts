@@ -1,8 +1,7 @@
 /** `@helmr/sdk` as others install it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { readdir } from "node:fs/promises"
-import { homedir, tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { operatorClient } from "@computerd/control-plane/http/client"
 import * as workspace from "@helmr/sdk"
 import { createRig, programs } from "../control-plane/drivers/rig.ts"
@@ -61,7 +60,13 @@ describe("what is in it", () => {
 
   test("nothing tells where it was made, and nothing of the workspace is left", async () => {
     for (const [path, text] of await packed())
-      for (const foreign of [repository, homedir(), tmpdir(), "workspace:", "@computerd/", "node_modules/."])
+      for (const foreign of [
+        repository,
+        dirname(consumer.tarball),
+        "workspace:",
+        "@computerd/",
+        "node_modules/.",
+      ])
         expect([path, foreign, text.includes(foreign)]).toEqual([path, foreign, false])
   })
 
