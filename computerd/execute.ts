@@ -2,10 +2,13 @@
 import { failure } from "@computerd/protocol/errors"
 import { runSupervisor } from "@computerd/supervisor/main"
 import type { Command } from "./arguments/command.ts"
+import { fleetHelp } from "./arguments/fleet/help.ts"
 import { help } from "./arguments/help.ts"
 import { runControlPlane } from "./control-plane.ts"
 import { runDev } from "./dev/dev.ts"
 import { failureLine } from "./failure.ts"
+import { runFleet } from "./fleet/fleet.ts"
+import { runKeys } from "./fleet/keys.ts"
 import { createInterrupt, type Interrupt, processSignals } from "./interrupt.ts"
 import { tolerateClosedStreams, writeOut } from "./output.ts"
 import { systemPorts } from "./ports.ts"
@@ -15,7 +18,7 @@ import { version } from "./version.ts"
 
 const exitFailure = 1
 
-const { stdout: out, stderr: err, env: environment } = process
+const { stdout: out, stderr: err, stdin, env: environment } = process
 
 /**
  * `dev` cleans up after a stray error too, and when nobody waits for it any more. A control plane just ends: its Computers
@@ -55,6 +58,19 @@ export const runCommand = (command: Command): number | Promise<number> => {
       return runSupervisor(command.argv, environment)
     case "status":
       return showStatus(command)
+    case "fleet help":
+      return print(fleetHelp)
+    case "fleet":
+      return runFleet(command, {
+        ports: systemPorts,
+        interrupt: createInterrupt(processSignals),
+        out,
+        err,
+        stdin,
+        environment,
+      })
+    case "fleet keys":
+      return runKeys(command, { out, err })
     case "control-plane":
       return runControlPlane(command, {
         ports: systemPorts,

@@ -2,6 +2,8 @@
 import { resolve } from "node:path"
 import type { ApiListen } from "@computerd/control-plane/api/server"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
+import type { FleetCommand } from "./fleet/command.ts"
+import { readFleet } from "./fleet/fleet.ts"
 import { type FlagSpec, type Options, readOptions } from "./options.ts"
 import { type Listen, readApi, readCapacity, readListen, readPrivateRanges, readVariables } from "./values.ts"
 
@@ -38,6 +40,7 @@ export type Command =
       readonly api?: ApiListen
     }
   | DevCommand
+  | FleetCommand
   | { readonly verb: "status"; readonly place: StatusPlace; readonly json: boolean }
 
 export type StatusPlace =
@@ -172,11 +175,12 @@ const asksForHelp = (argv: readonly string[]): boolean => {
   )
 }
 
-const verbs = "dev, run, control-plane and status"
+const verbs = "dev, run, control-plane, status and fleet"
 
 /** `argv` is what follows the command's own name. */
 export const readCommand = (argv: readonly string[], where: Where): Result<Command> => {
   const [verb, ...rest] = argv
+  if (verb === "fleet" && asksForHelp(rest)) return ok({ verb: "fleet help" })
   if (verb === "help" || asksForHelp(argv)) return ok({ verb: "help" })
   switch (verb) {
     case undefined:
@@ -191,6 +195,8 @@ export const readCommand = (argv: readonly string[], where: Where): Result<Comma
       return controlPlane(rest, where)
     case "status":
       return status(rest, where)
+    case "fleet":
+      return readFleet(rest, where.cwd)
     default:
       return refuse(`"${verb}" is no verb: there are ${verbs}`)
   }

@@ -32,6 +32,10 @@ Usage
       control plane, which shows all of its Computers.
       --json              print all of it as JSON
 
+  computerd fleet VERB …
+      Asks a control plane's public API: publish, start and follow Sessions, steer them, manage keys.
+      computerd fleet --help lists the verbs.
+
   computerd --help
   computerd --version
 

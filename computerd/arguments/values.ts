@@ -1,6 +1,7 @@
 /** Values of flags that have a form of their own. */
 import type { ApiListen } from "@computerd/control-plane/api/server"
 import { isLoopback, loopbackAdvice } from "@computerd/control-plane/link/loopback"
+import { parseDuration } from "@computerd/control-plane/publication/definition/duration"
 import { parseCeiling } from "@computerd/control-plane/publication/network/reach"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 
@@ -55,6 +56,27 @@ export const readCapacity = (given: string | undefined): Result<number | undefin
 export const readPrivateRanges = (given: readonly string[]): Result<readonly string[]> => {
   const ceiling = parseCeiling(given)
   return ceiling.ok ? ok(given) : fail("invalid_arguments", `--private-range: ${ceiling.error.message}`)
+}
+
+const limitDefault = 50
+const limitMax = 10_000
+
+/** How many rows a list shows. */
+export const readLimit = (given: string | undefined): Result<number> => {
+  if (given === undefined) return ok(limitDefault)
+  const limit = /^[1-9]\d{0,4}$/.test(given) ? Number(given) : Number.NaN
+  return limit <= limitMax
+    ? ok(limit)
+    : fail("invalid_arguments", `--limit must be a whole number from 1 to ${limitMax}; it is "${given}"`)
+}
+
+/** A time such as `30s`, in ms. */
+export const readPeriod = (flag: string, given: string | undefined): Result<number | undefined> => {
+  const ms = parseDuration(given, flag)
+  if (!ms.ok) return fail("invalid_arguments", ms.error.message)
+  return ms.value === 0
+    ? fail("invalid_arguments", `${flag} must be longer than nothing`)
+    : ok(ms.value ?? undefined)
 }
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/

@@ -17,13 +17,15 @@ export interface Subject {
   readonly frame: (input: FrameInput) => readonly string[]
   /** Tells each thing that happens as one line. */
   readonly onLine: (listener: (line: string) => void, startedAtMs: number) => () => void
+  /** How a moment stands before a line. */
+  readonly stamp: (atMs: number, startedAtMs: number) => string
 }
 
 export interface View {
   /** A line that stays. */
   readonly note: (line: string) => void
-  /** A line that an Agent wrote; `source` says which. */
-  readonly output: (source: string, line: string) => void
+  /** A line that an Agent wrote; `source` says which. Without `atMs` it was just now. */
+  readonly output: (source: string, line: string, atMs?: number) => void
   /** Shows the last state and leaves the terminal as it was found. */
   readonly close: () => void
 }

@@ -1,4 +1,5 @@
 /** The fleet of an embedded control plane, as what a view shows. */
+import { elapsed } from "../../view/text.ts"
 import type { Subject } from "../../view/view.ts"
 import type { Fleet } from "./fleet.ts"
 import { eventLine } from "./plain.ts"
@@ -11,4 +12,5 @@ export const fleetSubject = (fleet: Fleet): Subject => ({
       const line = eventLine(event, startedAtMs)
       if (line !== undefined) listener(line)
     }),
+  stamp: (atMs, startedAtMs) => elapsed(atMs - startedAtMs),
 })
