@@ -1,5 +1,5 @@
 /** What happened in a tree of Sessions before it is followed: known, so that what comes is understood, but not shown again. */
-import type { SessionHandle } from "@helmr/sdk"
+import type { Events } from "@helmr/sdk"
 import { emptyTree, type Tree, treeAfter } from "./tree.ts"
 
 export interface Past {
@@ -13,11 +13,14 @@ export const noPast: Past = { tree: emptyTree, after: undefined }
 const pageMax = 100
 
 /** Up to the event with this cursor, or up to now. */
-export const readPast = async (session: SessionHandle, until: string | "now"): Promise<Past> => {
+export const readPast = async (
+  { events }: { readonly events: Pick<Events, "list"> },
+  until: string | "now",
+): Promise<Past> => {
   let past = noPast
   for (;;) {
     const { after } = past
-    const page = await session.events.list({ after, tree: true, limit: pageMax })
+    const page = await events.list({ after, tree: true, limit: pageMax })
     const end = page.events.findIndex(({ cursor }) => cursor === until)
     const seen = end === -1 ? page.events : page.events.slice(0, end + 1)
     past = { tree: seen.reduce(treeAfter, past.tree), after: page.nextCursor ?? after }
