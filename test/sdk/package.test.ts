@@ -1,10 +1,10 @@
 /** `@helmr/sdk` as others install it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { readdir } from "node:fs/promises"
+import { cp, readdir } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { operatorClient } from "@computerd/control-plane/http/client"
 import * as workspace from "@helmr/sdk"
-import { createRig, programs } from "../control-plane/drivers/rig.ts"
+import { createRig } from "../control-plane/drivers/rig.ts"
 import { type Consumer, createConsumer, repository, run } from "./consumer.ts"
 
 setDefaultTimeout(120_000)
@@ -134,7 +134,7 @@ describe("at run time", () => {
     )
   })
 
-  test("a Node script and a Bun script publish, start, follow and finish a Session", async () => {
+  test("the same script publishes, starts, follows and finishes a Session in Node and in Bun", async () => {
     const rig = await createRig()
     try {
       const plane = await rig.open({
@@ -147,20 +147,21 @@ describe("at run time", () => {
       if (!made.ok) throw new Error(made.error.message)
       const env = {
         PATH: process.env["PATH"]!,
-        API_URL: plane.apiUrl!,
-        API_KEY: made.value.secret,
-        PROGRAM: join(programs, "echo"),
+        HELMR_URL: plane.apiUrl!,
+        HELMR_API_KEY: made.value.secret,
       }
-      for (const [name, command] of Object.entries({ node: "node", bun: process.execPath })) {
-        const ran = await run([command, "outside.js"], { cwd: consumer.directory, env })
-        expect(ran.stderr).toBe("")
-        const seen = JSON.parse(ran.stdout)
-        expect(seen.runtime).toBe(name)
-        expect(seen.deploymentId).toMatch(/^dep_/)
-        expect(seen.events.at(0)).toBe("session_created")
-        expect(seen.events.at(-1)).toBe("session_closed")
-        expect(seen.outcome).toMatchObject({ status: "completed", response: [{ text: "to be or not" }] })
-        expect([seen.status, seen.refusal]).toEqual(["closed", [true, "admission_unavailable"]])
+      await cp(join(repository, "examples/from-outside"), join(consumer.directory, "example"), {
+        recursive: true,
+        filter: (path) => !path.endsWith("node_modules"),
+      })
+      for (const command of ["node", process.execPath]) {
+        const ran = await run([command, "example/run.mjs"], { cwd: consumer.directory, env })
+        expect(ran).toMatchObject({ exitCode: 0, stderr: "" })
+        const lines = ran.stdout.trim().split("\n")
+        expect(lines[0]).toMatch(/^# published dep_/)
+        expect(lines).toContain("# session_created")
+        expect(lines).toContain("6  to be or not to be")
+        expect(lines.slice(-3)).toEqual(["# session_closed", "2 lines, 10 words", "1 lines, 3 words"])
       }
     } finally {
       await rig.close()
