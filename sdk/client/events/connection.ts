@@ -5,12 +5,13 @@
 import { readEvent, readPlace } from "@computerd/protocol/api/event-reading"
 import { eventRoutes, type SessionEvent as WireEvent } from "@computerd/protocol/api/events"
 import { apiHeartbeatMs } from "@computerd/protocol/api/limits"
-import { attempt } from "../transport/attempt.ts"
-import { deadline } from "../transport/deadline.ts"
+import type { Issue } from "@computerd/protocol/judge"
+import { attempt, discard } from "../transport/attempt.ts"
+import { deadline, pause } from "../transport/deadline.ts"
 import type { Outcome } from "../transport/outcome.ts"
 import { requestOf } from "../transport/request.ts"
 import type { Transport } from "../transport/transport.ts"
-import { createSseParser, type ServerSentEvent } from "./sse.ts"
+import { createSseParser } from "./sse.ts"
 
 export interface Place {
   readonly sessionId: string
@@ -34,6 +35,9 @@ export type Opened =
 const silenceMaxMs = 3 * apiHeartbeatMs
 const openMaxMs = 20_000
 
+export const eventProblem = ({ field, message }: Issue): string =>
+  `${field === "" ? "an event" : `"${field}" of an event`} ${message}`
+
 const parsed = (data: string): unknown => {
   try {
     return JSON.parse(data)
@@ -42,13 +46,11 @@ const parsed = (data: string): unknown => {
   }
 }
 
-const signalOf = ({ data }: ServerSentEvent): Signal => {
+const signalOf = (data: string): Signal => {
   const place = readPlace(parsed(data))
-  if (!place.ok)
-    return { kind: "malformed", message: `"${place.error.field}" of an event ${place.error.message}` }
+  if (!place.ok) return { kind: "malformed", message: eventProblem(place.error) }
   const event = readEvent(place.value)
-  if (!event.ok)
-    return { kind: "malformed", message: `"${event.error.field}" of an event ${event.error.message}` }
+  if (!event.ok) return { kind: "malformed", message: eventProblem(event.error) }
   const { cursor, sequence } = place.value
   return event.value === undefined
     ? { kind: "unknown", cursor, sequence }
@@ -60,39 +62,60 @@ interface Chunk {
   readonly value?: Uint8Array | undefined
 }
 
-/** Ends when the connection does, however it does; closes it when its reader stops. */
-const read = async function* (
+/** Pieces of the body until it ends, is cut, falls silent or is aborted; closes the connection then. */
+const chunks = async function* (
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal,
   { ports }: Transport,
-): AsyncGenerator<Signal> {
+): AsyncGenerator<Uint8Array | undefined> {
   const reader = body.getReader()
-  const decoder = new TextDecoder()
-  const parser = createSseParser()
-  const next = async (): Promise<Chunk | undefined> => {
-    const limit = deadline(silenceMaxMs, [signal], ports)
-    const silent = new Promise<undefined>((resolve) => {
-      if (limit.signal.aborted) resolve(undefined)
-      else limit.signal.addEventListener("abort", () => resolve(undefined), { once: true })
-    })
+  const close = (): Promise<void> => reader.cancel().catch(() => undefined)
+  const next = async (): Promise<Chunk> => {
+    const heard = new AbortController()
+    const silence = pause(silenceMaxMs, heard.signal, ports).then((): Chunk => ({ done: true }))
     try {
       // A cut connection is an end like any other: the reader goes on where it was.
-      return await Promise.race([reader.read().catch(() => undefined), silent])
+      return await Promise.race([reader.read().catch((): Chunk => ({ done: true })), silence])
     } finally {
-      limit.release()
+      heard.abort()
     }
   }
+  // Also while its own reader takes its time.
+  signal.addEventListener("abort", close, { once: true })
   try {
-    for (let chunk = await next(); chunk !== undefined && !chunk.done; chunk = await next()) {
-      yield { kind: "life" }
-      const messages = parser.add(decoder.decode(chunk.value, { stream: true }))
-      if (messages === undefined)
-        yield { kind: "malformed", message: "an event is larger than any of this API" }
-      for (const message of messages ?? []) yield signalOf(message)
-    }
+    if (signal.aborted) return
+    for (let chunk = await next(); !chunk.done; chunk = await next()) yield chunk.value
   } finally {
-    await reader.cancel().catch(() => undefined)
+    signal.removeEventListener("abort", close)
+    await close()
   }
+}
+
+const read = async function* (pieces: AsyncIterable<Uint8Array | undefined>): AsyncGenerator<Signal> {
+  const decoder = new TextDecoder()
+  const parser = createSseParser()
+  for await (const piece of pieces) {
+    yield { kind: "life" }
+    const events = parser.add(decoder.decode(piece, { stream: true }))
+    if (events === undefined) yield { kind: "malformed", message: "an event is larger than any of this API" }
+    for (const data of events ?? []) yield signalOf(data)
+  }
+}
+
+/** Judges an answer of success by what its head says. */
+const opened = async (
+  response: Response,
+  signal: AbortSignal,
+  transport: Transport,
+): Promise<Outcome<Opened>> => {
+  const { status, headers, body } = response
+  const type = headers.get("content-type") ?? ""
+  if (status === 200 && body !== null && type.startsWith("text/event-stream"))
+    return { kind: "answered", value: { kind: "open", signals: read(chunks(body, signal, transport)) } }
+  await discard(response)
+  return status === 204
+    ? { kind: "answered", value: { kind: "over" } }
+    : { kind: "unexpected", message: "the answer is no event stream" }
 }
 
 export const openStream = async (
@@ -113,13 +136,7 @@ export const openStream = async (
       // Released once the stream is open: its reader then ends it.
       { request, accept: "text/event-stream", signal: own.signal },
       { connection, fetch: ports.fetch },
-      async (response): Promise<Outcome<Opened>> => {
-        if (response.status === 204) return { kind: "answered", value: { kind: "over" } }
-        const type = response.headers.get("content-type") ?? ""
-        if (response.body === null || !type.startsWith("text/event-stream"))
-          return { kind: "unexpected", message: "the answer is no event stream" }
-        return { kind: "answered", value: { kind: "open", signals: read(response.body, signal, transport) } }
-      },
+      (response) => opened(response, signal, transport),
     )
   } finally {
     own.release()

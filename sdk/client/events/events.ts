@@ -3,6 +3,7 @@ import { readEvent, readPageRoute } from "@computerd/protocol/api/event-reading"
 import { HelmrConnectionError } from "../errors.ts"
 import type { CallOptions } from "../options.ts"
 import type { Transport } from "../transport/transport.ts"
+import { eventProblem } from "./connection.ts"
 import { follow } from "./follow.ts"
 import type { EventPage, SessionEvent } from "./types.ts"
 
@@ -21,7 +22,7 @@ export interface ListEventsOptions extends EventFilter, CallOptions {
 export interface StreamEventsOptions extends EventFilter {
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined
-  /** How long it tries to connect again without a sign of life. Default: 120 s. */
+  /** How long it tries to connect again without a sign of life, or waits because the server asks to. Default: 120 s. */
   readonly giveUpAfterMs?: number | undefined
 }
 
@@ -29,8 +30,8 @@ export interface Events {
   /** Oldest first. */
   readonly list: (options?: ListEventsOptions) => Promise<EventPage>
   /**
-   * Every event once and in order, over as many connections as it takes. Ends after the Session's last event and when
-   * `signal` aborts; throws when the key is revoked, or when the server cannot be reached for too long.
+   * Every event once and in order, over as many connections as it takes, to each loop over it. Ends after the Session's
+   * last event and when `signal` aborts; throws when the key is revoked, or when the server cannot be reached for too long.
    */
   readonly stream: (options?: StreamEventsOptions) => AsyncIterable<SessionEvent>
 }
@@ -51,30 +52,34 @@ const list = async (
   )
   const events = page.events.flatMap((event) => {
     const read = readEvent(event)
-    if (!read.ok)
-      throw new HelmrConnectionError(
-        "unexpected_answer",
-        `"${read.error.field}" of an event ${read.error.message}`,
-      )
+    if (!read.ok) throw new HelmrConnectionError("unexpected_answer", `the page: ${eventProblem(read.error)}`)
     return read.value === undefined ? [] : [read.value]
   })
   return { ...page, events }
 }
 
-/** Of streams without a signal. */
-const never = (): AbortSignal => new AbortController().signal
-
-/** What ends when either does. */
-const either = (one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal => {
-  if (one === undefined || other === undefined) return one ?? other ?? never()
-  return AbortSignal.any([one, other])
-}
+/** A reading of its own for each loop. */
+const stream = (
+  transport: Transport,
+  sessionId: string,
+  { after, tree = false, signal, giveUpAfterMs = giveUpDefaultMs }: StreamEventsOptions,
+): AsyncIterable<SessionEvent> => ({
+  [Symbol.asyncIterator]: () => {
+    const stop = new AbortController()
+    const signals = [signal, transport.connection.signal, stop.signal]
+    const events = follow({ sessionId, tree, after, giveUpAfterMs, signals }, transport)
+    return {
+      next: () => events.next(),
+      // A generator alone would first wait for the event that it was asked for.
+      return: () => {
+        stop.abort()
+        return events.return(undefined)
+      },
+    }
+  },
+})
 
 export const createEvents = (transport: Transport, sessionId: string): Events => ({
   list: (options = {}) => list(transport, sessionId, options),
-  stream: ({ after, tree = false, signal, giveUpAfterMs = giveUpDefaultMs } = {}) =>
-    follow(
-      { sessionId, tree, after, giveUpAfterMs, signal: either(signal, transport.connection.signal) },
-      transport,
-    ),
+  stream: (options = {}) => stream(transport, sessionId, options),
 })

@@ -4,35 +4,46 @@
  * F1 every event once and in order: a new connection begins after the last event, and none is given twice
  * F2 it ends after the last event of the Session, when it is aborted, and when its reader stops
  * F3 a refusal that will not pass, such as that of a revoked key, ends it with that error
- * F4 it gives up when there was no sign of life for its time
+ * F4 it gives up when there was no sign of life for its time, or will be none because the server asks for a longer pause
  */
+import type { HelmrError } from "../../error.ts"
 import { HelmrConnectionError } from "../errors.ts"
-import { pause } from "../transport/deadline.ts"
+import { positiveMs } from "../options.ts"
+import { linked, pause } from "../transport/deadline.ts"
 import { backoffMs, mayPass } from "../transport/retry.ts"
 import { apiError, type Transport } from "../transport/transport.ts"
 import { openStream, type Place } from "./connection.ts"
 import type { SessionEvent } from "./types.ts"
 
 export interface Following extends Place {
-  readonly signal: AbortSignal
+  /** Each of them ends it. */
+  readonly signals: readonly (AbortSignal | undefined)[]
   /** F4 */
   readonly giveUpAfterMs: number
 }
 
 interface Cut {
-  readonly message: string
+  /** What it ends with when this was the last attempt. */
+  readonly error: HelmrError
   readonly retryAfterMs: number
 }
 
 const unexpected = (message: string): HelmrConnectionError =>
   new HelmrConnectionError("unexpected_answer", `the event stream: ${message}`)
 
+const cut = (message: string): Cut => ({
+  error: new HelmrConnectionError("unreachable", `the event stream has no connection: ${message}`),
+  retryAfterMs: 0,
+})
+
 export const follow = async function* (
   following: Following,
   transport: Transport,
 ): AsyncGenerator<SessionEvent> {
-  const { signal, giveUpAfterMs, ...place } = following
+  const { signals, giveUpAfterMs, ...place } = following
+  positiveMs("giveUpAfterMs", giveUpAfterMs)
   const { ports } = transport
+  const end = linked(signals)
   let { after } = place
   let sequence = 0
   let failures = 0
@@ -40,15 +51,17 @@ export const follow = async function* (
 
   /** The events of one connection; what it left behind. */
   const connect = async function* (): AsyncGenerator<SessionEvent, "over" | Cut> {
-    const opened = await openStream({ ...place, after }, signal, transport)
+    const opened = await openStream({ ...place, after }, end.signal, transport)
     if (opened.kind === "unexpected") throw unexpected(opened.message)
     if (opened.kind === "refused") {
-      if (!mayPass(opened)) throw apiError(opened.refusal)
-      return { message: opened.refusal.message, retryAfterMs: opened.refusal.retryAfterMs ?? 0 }
+      const error = apiError(opened.refusal)
+      if (!mayPass(opened)) throw error
+      return { error, retryAfterMs: opened.refusal.retryAfterMs ?? 0 }
     }
-    if (opened.kind === "unreachable") return { message: opened.message, retryAfterMs: 0 }
+    if (opened.kind === "unreachable") return cut(opened.message)
     if (opened.value.kind === "over") return "over"
     for await (const found of opened.value.signals) {
+      if (end.signal.aborted) break
       failures = 0
       aliveAtMs = ports.now()
       if (found.kind === "life") continue
@@ -61,18 +74,19 @@ export const follow = async function* (
       // The reader may have taken its time.
       aliveAtMs = ports.now()
     }
-    return { message: "the connection was cut", retryAfterMs: 0 }
+    return cut("it was cut")
   }
 
-  while (!signal.aborted) {
-    const left = yield* connect()
-    if (left === "over" || signal.aborted) return
-    failures += 1
-    if (ports.now() - aliveAtMs > giveUpAfterMs)
-      throw new HelmrConnectionError(
-        "unreachable",
-        `the event stream had no connection for ${giveUpAfterMs} ms: ${left.message}`,
-      )
-    await pause(Math.max(left.retryAfterMs, backoffMs(failures, ports.random())), signal, ports)
+  try {
+    while (!end.signal.aborted) {
+      const left = yield* connect()
+      if (left === "over" || end.signal.aborted) return
+      failures += 1
+      if (ports.now() - aliveAtMs + left.retryAfterMs > giveUpAfterMs) throw left.error
+      const delayMs = Math.max(left.retryAfterMs, backoffMs(failures, ports.random()))
+      await pause(delayMs, end.signal, ports)
+    }
+  } finally {
+    end.release()
   }
 }

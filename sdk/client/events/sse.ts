@@ -1,60 +1,59 @@
 /** Server-sent events as the standard reads them, in pieces of any size. Pure but for what it keeps of an unfinished one. */
 
-export interface ServerSentEvent {
-  readonly id: string
-  readonly data: string
-}
-
 export interface SseParser {
-  /** What is complete now; absent when an event is larger than any of this API. */
-  readonly add: (text: string) => readonly ServerSentEvent[] | undefined
+  /** The data of what is complete now; absent when an event is larger than any of this API. */
+  readonly add: (text: string) => readonly string[] | undefined
 }
 
 /** The largest event is one piece of output, as JSON. */
 export const eventMaxLength = 4 * 1_048_576
 
-interface Fields {
-  readonly id: string
-  readonly data: readonly string[]
-  readonly length: number
-}
+const lineEnd = /\r\n?|\n/g
 
-const nothing: Fields = { id: "", data: [], length: 0 }
-
-/** One space after the colon belongs to the form. */
-const splitField = (line: string): readonly [name: string, value: string] => {
-  const colon = line.indexOf(":")
-  if (colon === -1) return [line, ""]
-  const value = line.slice(colon + 1)
-  return [line.slice(0, colon), value.startsWith(" ") ? value.slice(1) : value]
-}
-
-const withLine = (fields: Fields, line: string): Fields => {
-  const [name, value] = splitField(line)
-  const length = fields.length + value.length
-  if (name === "id") return { ...fields, id: value, length }
-  return name === "data" ? { ...fields, data: [...fields.data, value], length } : fields
+/** What a line adds to the data of its event; one space after the colon belongs to the form. */
+const dataOf = (line: string): string | undefined => {
+  if (line === "data") return ""
+  if (!line.startsWith("data:")) return undefined
+  return line.slice(line.startsWith("data: ") ? 6 : 5)
 }
 
 export const createSseParser = (): SseParser => {
   let open = ""
-  let fields = nothing
-  const finished = (): readonly ServerSentEvent[] => {
-    const { id, data } = fields
-    fields = nothing
-    return data.length === 0 ? [] : [{ id, data: data.join("\n") }]
+  let afterCarriageReturn = false
+  let data: string[] = []
+  let length = 0
+
+  const finished = (): readonly string[] => {
+    const found = data.length === 0 ? [] : [data.join("\n")]
+    data = []
+    length = 0
+    return found
   }
+  const take = (line: string): readonly string[] => {
+    if (line === "") return finished()
+    const added = dataOf(line)
+    if (added === undefined) return []
+    data.push(added)
+    // With its line end: lines without data take room as well.
+    length += added.length + 1
+    return []
+  }
+
   return {
     add: (text) => {
-      const lines = `${open}${text}`.split("\n")
-      open = lines.pop() ?? ""
-      const found: ServerSentEvent[] = []
-      for (const raw of lines) {
-        const line = raw.endsWith("\r") ? raw.slice(0, -1) : raw
-        if (line === "") found.push(...finished())
-        else fields = withLine(fields, line)
+      if (text === "") return []
+      // The line has ended with the carriage return; a line feed that follows belongs to the same end.
+      let from = afterCarriageReturn && text.startsWith("\n") ? 1 : 0
+      afterCarriageReturn = text.endsWith("\r")
+      const found: string[] = []
+      lineEnd.lastIndex = from
+      for (const end of text.matchAll(lineEnd)) {
+        found.push(...take(open + text.slice(from, end.index)))
+        open = ""
+        from = end.index + end[0].length
       }
-      return open.length + fields.length > eventMaxLength ? undefined : found
+      open += text.slice(from)
+      return open.length + length > eventMaxLength ? undefined : found
     },
   }
 }
