@@ -3,6 +3,7 @@ import { deploymentRoutes } from "@computerd/protocol/api/deployments"
 import { archiveOf, type Program } from "./archive/program.ts"
 import { type CallOptions, type MutationOptions, timeoutOf } from "./options.ts"
 import { type PageOptions, pageOf } from "./paging.ts"
+import { linked } from "./transport/deadline.ts"
 import type { Transport } from "./transport/transport.ts"
 
 export interface Deployment {
@@ -40,13 +41,26 @@ export interface Deployments {
 
 const publishDefaultMs = 300_000
 
+const packed = async (
+  { connection }: Transport,
+  program: Program,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array<ArrayBuffer>> => {
+  const either = linked([signal, connection.signal])
+  try {
+    return await archiveOf(program, either.signal)
+  } finally {
+    either.release()
+  }
+}
+
 const publish = async (
   transport: Transport,
   program: Program,
   { idempotencyKey = transport.ports.newKey(), signal, ...rest }: MutationOptions,
 ): Promise<PublishedDeployment> => {
   const timeoutMs = timeoutOf(rest, publishDefaultMs)
-  const body = await archiveOf(program, signal)
+  const body = await packed(transport, program, signal)
   const { publish: route } = deploymentRoutes
   return transport.call(
     { route, params: {}, query: { idempotencyKey }, body, idempotencyKey },

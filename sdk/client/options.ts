@@ -31,7 +31,7 @@ export interface MutationOptions extends CallOptions {
 export interface Connection {
   /** Without a slash at its end. */
   readonly baseUrl: string
-  readonly authorization: string
+  readonly apiKey: string
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
 }
@@ -59,9 +59,9 @@ const baseOf = (text: string): string => {
 /** Whatever else it is: what a header cannot carry would be repeated by the error of `fetch`. */
 const keyForm = /^[\x21-\x7e]{1,512}$/
 
-const positive = (timeoutMs: number): number => {
-  if (!(timeoutMs > 0)) throw invalidArgument("timeoutMs", "must be a positive number of milliseconds")
-  return timeoutMs
+export const positiveMs = (field: string, value: number): number => {
+  if (!(value > 0)) throw invalidArgument(field, "must be a positive number of milliseconds")
+  return value
 }
 
 export const connectionOf = (options: HelmrClientOptions): Connection => {
@@ -69,11 +69,11 @@ export const connectionOf = (options: HelmrClientOptions): Connection => {
     throw invalidArgument("apiKey", "must be the text of a key, without spaces or line ends")
   return {
     baseUrl: baseOf(options.baseUrl),
-    authorization: `Bearer ${options.apiKey}`,
-    timeoutMs: positive(options.timeoutMs ?? timeoutDefaultMs),
+    apiKey: options.apiKey,
+    timeoutMs: positiveMs("timeoutMs", options.timeoutMs ?? timeoutDefaultMs),
     signal: options.signal,
   }
 }
 
 export const timeoutOf = (options: CallOptions, otherwiseMs: number): number =>
-  positive(options.timeoutMs ?? otherwiseMs)
+  positiveMs("timeoutMs", options.timeoutMs ?? otherwiseMs)

@@ -14,13 +14,23 @@ export interface Ports {
   readonly fetch: Fetch
 }
 
+/** A timer of the platform takes no longer one: it would run at once. */
+const timerMaxMs = 2 ** 31 - 1
+
+const after: Ports["after"] = (delayMs, run) => {
+  let timer: ReturnType<typeof setTimeout>
+  const arm = (leftMs: number): void => {
+    const stepMs = Math.min(leftMs, timerMaxMs)
+    timer = setTimeout(() => (leftMs > stepMs ? arm(leftMs - stepMs) : run()), stepMs)
+  }
+  arm(delayMs)
+  return () => clearTimeout(timer)
+}
+
 export const systemPorts = (fetcher: Fetch | undefined): Ports => ({
   now: () => performance.now(),
   random: () => Math.random(),
-  after: (delayMs, run) => {
-    const timer = setTimeout(run, delayMs)
-    return () => clearTimeout(timer)
-  },
+  after,
   newKey: () => crypto.randomUUID(),
   // Looked up at each call, so that whoever replaces the global one is heard.
   fetch: fetcher ?? ((url, init) => globalThis.fetch(url, init)),

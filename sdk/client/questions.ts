@@ -35,7 +35,7 @@ export const createQuestions = (transport: Transport, sessionId: string): Questi
       { route: questionRoutes.list, params: { sessionId }, query: {}, body: undefined },
       options,
     ),
-  answer: (questionId, answer, { idempotencyKey = transport.ports.newKey(), ...settings } = {}) => {
+  answer: async (questionId, answer, { idempotencyKey = transport.ports.newKey(), ...settings } = {}) => {
     const { answer: route } = questionRoutes
     const body = { answer: contentOf(answer), idempotencyKey }
     return transport.call(

@@ -87,7 +87,10 @@ export interface TurnName {
 /** What an answer may take beyond the time that was asked for. */
 const answerMs = 15_000
 
-/** One request waits no longer than the API allows, so a long wait is several. */
+/**
+ * One request waits no longer than the API allows, so a long wait is several; a repeated one asks for the time that is
+ * left. Where nothing answers, it fails with its time, or earlier when the client's own time for a call is over.
+ */
 const wait = async (
   transport: Transport,
   { id: turnId, sessionId }: TurnName,
@@ -96,21 +99,22 @@ const wait = async (
   const { ports } = transport
   const timeoutMs = timeoutOf(options, apiWaitMaxMs)
   const endsAtMs = ports.now() + timeoutMs
+  const askedMs = (): number => Math.max(1, Math.min(apiWaitMaxMs, Math.ceil(endsAtMs - ports.now())))
+  const asked = {
+    route: turnRoutes.wait,
+    params: { sessionId, turnId },
+    query: () => ({ timeoutMs: askedMs() }),
+    body: undefined,
+  }
   for (;;) {
-    const askedMs = Math.max(1, Math.min(apiWaitMaxMs, Math.ceil(endsAtMs - ports.now())))
-    const waited = await transport.call(
-      {
-        route: turnRoutes.wait,
-        params: { sessionId, turnId },
-        query: { timeoutMs: askedMs },
-        body: undefined,
-      },
-      {
-        signal: options.signal,
-        attemptMs: askedMs + answerMs,
-        timeoutMs: askedMs + transport.connection.timeoutMs,
-      },
-    )
+    const attemptMs = askedMs() + answerMs
+    const ownMs = askedMs() + transport.connection.timeoutMs
+    const leftMs = Math.max(0, endsAtMs - ports.now()) + answerMs
+    const waited = await transport.call(asked, {
+      signal: options.signal,
+      attemptMs,
+      timeoutMs: Math.min(ownMs, leftMs),
+    })
     if (waited.status === "settled" || ports.now() >= endsAtMs) return waited
   }
 }
@@ -124,7 +128,7 @@ export const createTurnHandle = (transport: Transport, name: TurnName): TurnHand
     get: (options = {}) =>
       transport.call({ route: turnRoutes.get, params, query: {}, body: undefined }, options),
     wait: (options = {}) => wait(transport, name, options),
-    send: (message, { idempotencyKey = transport.ports.newKey(), ...settings } = {}) => {
+    send: async (message, { idempotencyKey = transport.ports.newKey(), ...settings } = {}) => {
       const body = { message: contentOf(message), idempotencyKey }
       return transport.call({ route: sessionRoutes.send, params, query: {}, body, idempotencyKey }, settings)
     },

@@ -14,7 +14,7 @@ export interface PackRequest {
   /** Relative to the directory. */
   readonly files: readonly string[]
   readonly maxBytes: number
-  readonly signal: AbortSignal | undefined
+  readonly signal: AbortSignal
 }
 
 /** Throws `UnfitProgram`, and what the file system throws. */
@@ -35,7 +35,7 @@ export const pack = async (request: PackRequest): Promise<Uint8Array<ArrayBuffer
     options,
     request.files.map((path) => `./${path}`),
   )) {
-    request.signal?.throwIfAborted()
+    request.signal.throwIfAborted()
     size += chunk.byteLength
     if (size > request.maxBytes)
       throw new UnfitProgram(

@@ -20,10 +20,7 @@ const unfit = (directory: string, error: unknown): HelmrError => {
 }
 
 /** Rejects with `invalid_program`, `invalid_arguments` (what cannot be read), or the reason of the signal. */
-export const archiveOf = async (
-  program: Program,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array<ArrayBuffer>> => {
+export const archiveOf = async (program: Program, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> => {
   if ("archive" in program) return new Uint8Array(program.archive)
   const { directory, gitignore = true } = program
   try {
@@ -31,7 +28,7 @@ export const archiveOf = async (
     if (files.length === 0) throw new UnfitProgram("holds nothing to upload")
     return await pack({ directory, files, maxBytes: apiUploadMaxBytes, signal })
   } catch (error) {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     throw unfit(directory, error)
   }
 }

@@ -6,6 +6,7 @@
 import { readdir, readFile, realpath, stat } from "node:fs/promises"
 import { join } from "node:path"
 import ignore, { type Ignore } from "ignore"
+import { rootedPatterns } from "./gitignore.ts"
 import { linkProblem } from "./links.ts"
 
 export interface SelectRequest {
@@ -13,71 +14,80 @@ export interface SelectRequest {
   /** `false`: `.gitignore` files are files like others. */
   readonly gitignore: boolean
   readonly entriesMax: number
-  readonly signal: AbortSignal | undefined
+  readonly signal: AbortSignal
 }
 
 /** Its message speaks of a path in the program's directory. */
 export class UnfitProgram extends Error {}
 
-interface Patterns {
-  /** The directory of the `.gitignore`, relative and with a slash at its end; the root is "". */
-  readonly base: string
-  readonly matcher: Ignore
-}
-
 interface Visit {
   /** Relative with a slash at its end; the root is "". */
   readonly base: string
-  readonly patterns: readonly Patterns[]
+  readonly ignored: Ignore
   readonly above: readonly string[]
   readonly inModules: boolean
 }
 
-/** Deeper files overrule shallower ones. A directory's path ends in a slash. */
-const isIgnored = (path: string, patterns: readonly Patterns[]): boolean =>
-  patterns.reduce((ignored, { base, matcher }) => {
-    const verdict = matcher.test(path.slice(base.length))
-    return verdict.ignored || (ignored && !verdict.unignored)
-  }, false)
+const noPatterns = (): Ignore => ignore({ ignorecase: false, allowRelativePaths: true })
 
+/** A directory's path ends in a slash. */
 const isLeftOut = (name: string, path: string, visit: Visit): boolean => {
   if (name === ".git") return true
-  if (!visit.inModules) return name !== "node_modules" && isIgnored(path, visit.patterns)
+  if (!visit.inModules) return name !== "node_modules" && visit.ignored.ignores(path)
   if (visit.base.endsWith("node_modules/")) return name.startsWith(".")
   return visit.base.endsWith("node_modules/@helmr/") && name === "sdk"
 }
 
-const patternsOf = async (directory: string, base: string): Promise<readonly Patterns[]> => {
-  const text = await readFile(join(directory, base, ".gitignore"), "utf8").catch(() => undefined)
-  return text === undefined ? [] : [{ base, matcher: ignore({ ignorecase: false }).add(text) }]
+const isAbsent = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "EISDIR")
+
+/** One that is there and cannot be read is an error: what it names may be secret. */
+const ignoredIn = async (directory: string, { base, ignored }: Visit): Promise<Ignore> => {
+  const text = await readFile(join(directory, base, ".gitignore"), "utf8").catch((error: unknown) => {
+    if (isAbsent(error)) return ""
+    throw error
+  })
+  const own = rootedPatterns(text, base)
+  return own.length === 0 ? ignored : noPatterns().add(ignored).add(own)
 }
 
 /** Paths relative to the directory, sorted. Throws `UnfitProgram`, and what the file system throws. */
 export const selectFiles = async (request: SelectRequest): Promise<readonly string[]> => {
   const root = await realpath(request.directory)
   const files: string[] = []
+  let entries = 0
 
-  const takeFile = (path: string): void => {
-    if (files.length >= request.entriesMax)
+  /** Links to directories could lead to more of them than any disk holds. */
+  const count = (): void => {
+    entries += 1
+    if (entries > request.entriesMax)
       throw new UnfitProgram(
-        `holds more than ${request.entriesMax} files to upload; name the others in .gitignore`,
+        `holds more than ${request.entriesMax} files and directories to upload; name the others in .gitignore`,
       )
-    files.push(path)
+  }
+
+  /** Throws `UnfitProgram` for a link that leads nowhere or where it may not. */
+  const followed = async (path: string, { above }: Visit): Promise<string> => {
+    const target = await realpath(join(root, path)).catch(() => undefined)
+    const problem =
+      target === undefined ? "is a link that leads nowhere" : linkProblem({ path, target, root, above })
+    if (target === undefined || problem !== undefined)
+      throw new UnfitProgram(`${path} ${problem}; replace it or name it in .gitignore`)
+    return target
   }
 
   const take = async (path: string, isLink: boolean, visit: Visit): Promise<void> => {
-    const target = await realpath(join(root, path))
-    const { above } = visit
-    const problem = isLink ? linkProblem({ path, target, root, above }) : undefined
-    if (problem !== undefined)
-      throw new UnfitProgram(`${path} ${problem}; replace it or name it in .gitignore`)
+    count()
+    if (path.includes("\\"))
+      throw new UnfitProgram(`${path} has a backslash in its name; rename it or name it in .gitignore`)
+    const target = isLink ? await followed(path, visit) : join(root, path)
     const found = await stat(target)
-    if (found.isFile()) takeFile(path)
+    if (found.isFile()) files.push(path)
     else if (found.isDirectory())
       await walk({
         ...visit,
         base: `${path}/`,
-        above: [...above, target],
+        above: [...visit.above, await realpath(target)],
         inModules: visit.inModules || path.split("/").at(-1) === "node_modules",
       })
     else
@@ -85,9 +95,9 @@ export const selectFiles = async (request: SelectRequest): Promise<readonly stri
   }
 
   const walk = async (visit: Visit): Promise<void> => {
-    request.signal?.throwIfAborted()
-    const own = request.gitignore && !visit.inModules ? await patternsOf(root, visit.base) : []
-    const inner = { ...visit, patterns: [...visit.patterns, ...own] }
+    request.signal.throwIfAborted()
+    const reads = request.gitignore && !visit.inModules
+    const inner = { ...visit, ignored: reads ? await ignoredIn(root, visit) : visit.ignored }
     for (const child of await readdir(join(root, visit.base), { withFileTypes: true })) {
       const path = `${visit.base}${child.name}`
       if (isLeftOut(child.name, child.isDirectory() ? `${path}/` : path, inner)) continue
@@ -95,6 +105,6 @@ export const selectFiles = async (request: SelectRequest): Promise<readonly stri
     }
   }
 
-  await walk({ base: "", patterns: [], above: [root], inModules: false })
+  await walk({ base: "", ignored: noPatterns(), above: [root], inModules: false })
   return files.toSorted()
 }

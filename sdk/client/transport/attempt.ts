@@ -18,13 +18,11 @@ export interface Sending {
   readonly request: Request
   readonly accept: "application/json" | "text/event-stream"
   readonly signal: AbortSignal
-  readonly headers?: Readonly<Record<string, string>>
 }
 
-const headersOf = ({ request, accept, headers }: Sending, { authorization }: Connection) => ({
-  ...headers,
+const headersOf = ({ request, accept }: Sending, { apiKey }: Connection) => ({
   accept,
-  authorization,
+  authorization: `Bearer ${apiKey}`,
   ...(request.contentType === undefined ? {} : { "content-type": request.contentType }),
 })
 
@@ -35,16 +33,30 @@ const causeOf = (error: unknown): string => {
   return "code" in inner && typeof inner.code === "string" ? inner.code : inner.message
 }
 
-const refused = async (response: Response): Promise<Outcome<never>> => {
+/** What failed may repeat the request, as the error pages of some proxies do. */
+const withoutKey =
+  ({ apiKey }: Connection) =>
+  (text: string): string =>
+    text.replaceAll(apiKey, "(the API key)")
+
+const refused = async (response: Response, hide: (text: string) => string): Promise<Outcome<never>> => {
   const text = (await readBody(response)) ?? ""
   const { status, headers } = response
-  return { kind: "refused", refusal: refusalOf({ status, retryAfter: headers.get("retry-after"), text }) }
+  const refusal = refusalOf({ status, retryAfter: headers.get("retry-after"), text, hide })
+  return { kind: "refused", refusal }
 }
 
-const redirected = ({ status }: Response): Outcome<never> => ({
-  kind: "unexpected",
-  message: `the server answered ${status}, a redirect, which is not followed; give the final address as baseUrl`,
-})
+/** Closes the connection of an answer that nobody reads. */
+export const discard = async ({ body }: Response): Promise<void> => {
+  await body?.cancel().catch(() => undefined)
+}
+
+const redirected = async (response: Response): Promise<Outcome<never>> => {
+  await discard(response)
+  const message =
+    "the server answered with a redirect, which is not followed; give the final address as baseUrl"
+  return { kind: "unexpected", message }
+}
 
 /** `read` gets answers of success only. */
 export const attempt = async <Value>(
@@ -53,6 +65,7 @@ export const attempt = async <Value>(
   read: (response: Response) => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> => {
   const { method, target, body } = sending.request
+  const hide = withoutKey(connection)
   try {
     const response = await fetch(`${connection.baseUrl}${target}`, {
       method,
@@ -63,9 +76,9 @@ export const attempt = async <Value>(
       ...(body === undefined ? {} : { body }),
     })
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400))
-      return redirected(response)
-    return response.ok ? await read(response) : await refused(response)
+      return await redirected(response)
+    return response.ok ? await read(response) : await refused(response, hide)
   } catch (error) {
-    return { kind: "unreachable", message: causeOf(error) }
+    return { kind: "unreachable", message: hide(causeOf(error)) }
   }
 }

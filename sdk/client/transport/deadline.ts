@@ -1,6 +1,32 @@
 /** One signal for everything that may end a wait: the caller, the client, the time. Timers and listeners go with `release`. */
 import type { Ports } from "../ports.ts"
 
+export interface Linked {
+  /** Aborts with the first of them, for its reason. */
+  readonly signal: AbortSignal
+  readonly abort: (reason: unknown) => void
+  readonly release: () => void
+}
+
+/** Unlike `AbortSignal.any`, it leaves nothing behind with signals that outlive it. */
+export const linked = (signals: readonly (AbortSignal | undefined)[]): Linked => {
+  const controller = new AbortController()
+  const follow = signals.flatMap((signal) => {
+    if (signal === undefined) return []
+    const end = (): void => controller.abort(signal.reason)
+    if (signal.aborted) end()
+    else signal.addEventListener("abort", end, { once: true })
+    return [() => signal.removeEventListener("abort", end)]
+  })
+  return {
+    signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
+    release: () => {
+      for (const forget of follow) forget()
+    },
+  }
+}
+
 export interface Deadline {
   readonly signal: AbortSignal
   /** Whether the time is what ended it. */
@@ -14,27 +40,20 @@ export const deadline = (
   signals: readonly (AbortSignal | undefined)[],
   ports: Pick<Ports, "now" | "after">,
 ): Deadline => {
-  const controller = new AbortController()
+  const { signal, abort, release } = linked(signals)
   const endsAtMs = ports.now() + timeoutMs
   let expired = false
   const stopTimer = ports.after(timeoutMs, () => {
-    expired = true
-    controller.abort(new DOMException("the time is over", "TimeoutError"))
-  })
-  const given = signals.filter((signal) => signal !== undefined)
-  const follow = given.map((signal) => {
-    const end = (): void => controller.abort(signal.reason)
-    if (signal.aborted) end()
-    else signal.addEventListener("abort", end, { once: true })
-    return () => signal.removeEventListener("abort", end)
+    expired = !signal.aborted
+    abort(new DOMException("the time is over", "TimeoutError"))
   })
   return {
-    signal: controller.signal,
+    signal,
     expired: () => expired,
     remainingMs: () => Math.max(0, endsAtMs - ports.now()),
     release: () => {
       stopTimer()
-      for (const forget of follow) forget()
+      release()
     },
   }
 }

@@ -6,6 +6,8 @@ export interface RawAnswer {
   readonly status: number
   readonly retryAfter: string | null
   readonly text: string
+  /** Takes the API key out of what is shown. */
+  readonly hide: (text: string) => string
 }
 
 /** A foreign page is not shown whole. */
@@ -19,13 +21,13 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const field = (value: unknown, name: string): unknown =>
+const member = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null
     ? Object.entries(value).find(([key]) => key === name)?.[1]
     : undefined
 
 const textField = (value: unknown, name: string): string | undefined => {
-  const found = field(value, name)
+  const found = member(value, name)
   return typeof found === "string" ? found : undefined
 }
 
@@ -33,26 +35,26 @@ const textField = (value: unknown, name: string): string | undefined => {
 export const retryAfterMs = (header: string | null): number | undefined =>
   header !== null && /^\d{1,6}$/.test(header.trim()) ? Number(header) * 1_000 : undefined
 
+/** Hidden before it is cut, so that no part of a key stays. */
 const unknownForm = (status: number, text: string): string => {
   const said = text.replace(/\s+/g, " ").trim().slice(0, shownMaxLength)
   return `the server answered ${status}${said === "" ? "" : `: ${said}`}`
 }
 
-export const refusalOf = ({ status, retryAfter, text }: RawAnswer): Refusal => {
-  const error = field(parsed(text), "error")
+export const refusalOf = ({ status, retryAfter, text, hide }: RawAnswer): Refusal => {
+  const error = member(parsed(text), "error")
   const said = textField(error, "code")
   const known = ErrorCode.safeParse(said)
   const message = textField(error, "message")
+  const field = textField(error, "field")
   return {
     status,
     code: known.success ? known.data : undefined,
     message:
       said === undefined
-        ? unknownForm(status, text)
-        : known.success
-          ? (message ?? said)
-          : `${said}: ${message ?? "no message"}`,
-    field: textField(error, "field"),
+        ? unknownForm(status, hide(text))
+        : hide(known.success ? (message ?? said) : `${said}: ${message ?? "no message"}`),
+    field: field === undefined ? undefined : hide(field),
     retryAfterMs: retryAfterMs(retryAfter),
   }
 }

@@ -1,4 +1,4 @@
-/** One request of the route table as `fetch` takes it. Pure: everything is encoded before anything is awaited. */
+/** One request of the route table as `fetch` takes it. Pure. */
 import type { BodyInputOf, ParamsInputOf, QueryInputOf, Route } from "@computerd/protocol/api/route"
 import { judge } from "@computerd/protocol/judge"
 import { invalidArgument } from "../errors.ts"
@@ -10,7 +10,8 @@ type Body<Given extends Route> = Given["body"]["kind"] extends "archive"
 export interface Call<Given extends Route> {
   readonly route: Given
   readonly params: ParamsInputOf<Given>
-  readonly query: QueryInputOf<Given>
+  /** A function is asked before each attempt: what a wait asks for depends on the time that is left. */
+  readonly query: QueryInputOf<Given> | (() => QueryInputOf<Given>)
   readonly body: Body<Given>
   /** What the request carries where its route wants it; told apart here so that an error can name it. */
   readonly idempotencyKey?: string
@@ -27,14 +28,21 @@ export interface Request {
   readonly repeatable: boolean
 }
 
-const filled = (route: Route, params: unknown): string => {
-  const judged = judge(route.params, params)
+/** What stands in the URL is judged here: it could not be told apart from another text once it is encoded. */
+const checked = (schema: Route["params"], given: unknown): void => {
+  const judged = judge(schema, given)
   if (!judged.ok) throw invalidArgument(judged.error.field, judged.error.message)
-  const values = new Map<string, unknown>(Object.entries(Object(judged.value)))
+}
+
+const filled = (route: Route, params: unknown): string => {
+  checked(route.params, params)
+  const values = new Map<string, unknown>(Object.entries(Object(params)))
   return route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values.get(name))))
 }
 
-const queryOf = (query: unknown): string => {
+const queryOf = (route: Route, given: unknown): string => {
+  const query: unknown = typeof given === "function" ? given() : given
+  checked(route.query, query)
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(Object(query)))
     if (value !== undefined) search.append(name, String(value))
@@ -58,10 +66,10 @@ const encoded = (route: Route, body: unknown): Pick<Request, "body" | "contentTy
 }
 
 export const requestOf = <Given extends Route>(call: Call<Given>): Request => {
-  const { route, idempotencyKey } = call
+  const { route, query, idempotencyKey } = call
   return {
     method: route.method,
-    target: `${filled(route, call.params)}${queryOf(call.query)}`,
+    target: `${filled(route, call.params)}${queryOf(route, query)}`,
     ...encoded(route, call.body),
     idempotencyKey,
     repeatable: route.method === "GET" || idempotencyKey !== undefined,

@@ -123,12 +123,12 @@ export const createTransport = (connection: Connection, ports: Ports): Transport
   }
 
   const call: Transport["call"] = async (asked, options) => {
-    const request = requestOf(asked)
     const timeoutMs = timeoutOf(options, connection.timeoutMs)
     const limit = deadline(timeoutMs, [options.signal, connection.signal], ports)
     const reading = { read: reader(asked.route), attemptMs: options.attemptMs ?? attemptDefaultMs }
     try {
       for (let number = 1; ; number += 1) {
+        const request = requestOf(asked)
         if (limit.signal.aborted) throw ended(limit, timeoutMs, request)
         const outcome = await once({ request, accept: "application/json" }, limit, reading)
         if (outcome.kind === "answered") return outcome.value
