@@ -47,7 +47,9 @@ const parsed = (data: string): unknown => {
 }
 
 const signalOf = (data: string): Signal => {
-  const place = readPlace(parsed(data))
+  const value = parsed(data)
+  if (value === undefined) return { kind: "malformed", message: "an event is not JSON" }
+  const place = readPlace(value)
   if (!place.ok) return { kind: "malformed", message: eventProblem(place.error) }
   const event = readEvent(place.value)
   if (!event.ok) return { kind: "malformed", message: eventProblem(event.error) }

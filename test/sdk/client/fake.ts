@@ -129,8 +129,14 @@ export const transportTo = (
   return createTransport(connection, { ...systemPorts(options.fetch), ...ports })
 }
 
-/** Short pauses: what is measured is what is sent, not when. */
-export const hasty = { random: () => 0, after: systemPorts(undefined).after } satisfies Partial<Ports>
+/** Pauses end at once, times of attempts and calls are real: what is tested is what is sent, not when. */
+export const hasty = {
+  after: (delayMs, run) => {
+    if (delayMs >= 10_000) return systemPorts(undefined).after(delayMs, run)
+    const immediate = setImmediate(run)
+    return () => clearImmediate(immediate)
+  },
+} satisfies Partial<Ports>
 
 /** The error of what must fail. */
 export const failureOf = async (promise: Promise<unknown>): Promise<unknown> => {

@@ -94,9 +94,7 @@ describe("repetition", () => {
 
   test("it ends after eight attempts with the last refusal", async () => {
     const { url, seen } = server(() => refusal("admission_unavailable", 503))
-    const time = manualTime()
-    const ports = { ...time.ports, after: soon(time) }
-    const error = await apiError(list(transportTo(url, ports)))
+    const error = await apiError(list(transportTo(url, hasty)))
     expect([error.code, error.status]).toEqual(["admission_unavailable", 503])
     expect(seen).toHaveLength(8)
   })
@@ -146,15 +144,6 @@ describe("repetition", () => {
   })
 })
 
-/** Timers of attempts never fire; pauses end at once. */
-const soon =
-  ({ ports }: ReturnType<typeof manualTime>) =>
-  (delayMs: number, run: () => void): (() => void) => {
-    if (delayMs >= 10_000) return ports.after(delayMs, run)
-    queueMicrotask(run)
-    return () => undefined
-  }
-
 const head = (length: number, type = "application/json") =>
   `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`
 
@@ -188,9 +177,7 @@ describe("what comes back", () => {
 
   test("a mutation whose answers are all lost says that it may have been carried out, and under which key", async () => {
     const { url } = await bytesServer((socket) => socket.destroy())
-    const time = manualTime()
-    const ports = { ...time.ports, after: soon(time) }
-    const error = await connectionError(interrupt(transportTo(url, ports), { idempotencyKey: "mine" }))
+    const error = await connectionError(interrupt(transportTo(url, hasty), { idempotencyKey: "mine" }))
     expect([error.reason, error.code, error.idempotencyKey]).toEqual([
       "unreachable",
       "admission_unavailable",
@@ -202,9 +189,7 @@ describe("what comes back", () => {
   test("a port where nobody listens is named by the system's word", async () => {
     const closed = serve(() => json({}))
     await closed.close()
-    const time = manualTime()
-    const ports = { ...time.ports, after: soon(time) }
-    const error = await connectionError(list(transportTo(closed.url, ports)))
+    const error = await connectionError(list(transportTo(closed.url, hasty)))
     expect(error.reason).toBe("unreachable")
     expect(error.message).toMatch(/^GET \/v1\/sessions got no answer: (ConnectionRefused|ECONNREFUSED)$/)
   })
