@@ -26,6 +26,7 @@ const pure = [
   "^supervisor/link/(attempt|backoff|outcome)\\.ts$",
   "^sdk/(?!client/|packaging/|index\\.ts$)",
   "^sdk/client/(content|errors)\\.ts$",
+  "^sdk/client/archive/gitignore\\.ts$",
   "^sdk/client/events/sse\\.ts$",
   "^sdk/client/transport/(outcome|refusal|request|retry)\\.ts$",
   "^session-host/channel/(conversation|frames|guard|timing)\\.ts$",

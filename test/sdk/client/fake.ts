@@ -8,7 +8,7 @@ export const apiKey = `hlm_${"1".repeat(32)}_${"a5".repeat(32)}`
 export const id = (prefix: string, tail = 1): string =>
   `${prefix}_01900000-0000-7000-8000-${String(tail).padStart(12, "0")}`
 
-export interface Seen {
+interface Seen {
   readonly method: string
   readonly url: URL
   readonly headers: Headers

@@ -60,6 +60,7 @@ test.each(runtimes)(
     try {
       const told = await run(
         command,
+        bytes.url,
         "say([await client.sessions.list(), await codeOf(client.sessions.list())])",
       )
       expect(told).toEqual([{ sessions: [] }, "unexpected_answer"])
@@ -77,6 +78,7 @@ test.each(runtimes)(
     try {
       const told = await run(
         command,
+        bytes.url,
         `const abort = new AbortController()
       setTimeout(() => abort.abort(new Error("enough")), 50)
       say([
@@ -119,6 +121,7 @@ test.each(runtimes)(
     try {
       const told = await run(
         command,
+        http.url,
         `const seen = []
       for await (const { sequence } of session.events.stream()) if (seen.push(sequence) === 3) break
       say([seen, await codeOf(session.events.stream()[Symbol.asyncIterator]().next())])`,
