@@ -11,7 +11,7 @@ beforeAll(() => {
     switch (new URL(request.url).pathname) {
       case "/page/v1/sessions":
         // The key stands across the place where a long page is cut.
-        return new Response(`${"x".repeat(150)} ${sent} ${"y".repeat(500)}`, { status: 403 })
+        return new Response(`${"x".repeat(130)} ${sent} ${"y".repeat(500)}`, { status: 403 })
       case "/envelope/v1/sessions":
         return json({ error: { code: "unauthorized", message: `bad ${sent}`, field: sent } }, 401)
       case "/unknown/v1/sessions":

@@ -247,14 +247,22 @@ describe("what comes back", () => {
     expect(error.message).toContain("larger than any")
   })
 
-  test("the connection of an answer that is not read is closed: a redirect with an endless page", async () => {
-    const closed = Promise.withResolvers<void>()
-    const { url } = await bytesServer((socket) => {
-      socket.on("close", () => closed.resolve())
-      socket.write("HTTP/1.1 302 Found\r\nLocation: /x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n")
-    })
-    await connectionError(list(transportTo(url)))
-    await closed.promise
+  test("the connection of an answer that is not read is closed: a redirect, a stream that is none", async () => {
+    let cancelled = 0
+    const endless = (status: number) => {
+      const body = new ReadableStream({
+        cancel: () => {
+          cancelled += 1
+        },
+      })
+      return new Response(body, { status, headers: { location: "/x", "content-type": "text/html" } })
+    }
+    await connectionError(list(transportTo("http://h", {}, { fetch: async () => endless(302) })))
+    expect(cancelled).toBe(1)
+    const sessions = createSessions(transportTo("http://h", {}, { fetch: async () => endless(200) }))
+    const events = sessions.handle(id("ses")).events.stream()
+    await connectionError(events[Symbol.asyncIterator]().next())
+    expect(cancelled).toBe(2)
   })
 })
 
