@@ -9,6 +9,11 @@ export interface HelmrClientOptions {
   readonly apiKey: string
   /** For a whole call with its repetitions, unless the call says otherwise. Default: 60 s. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How often a call is repeated at most when that is safe and may help. Default: 7, which takes about 15 s. Waits and
+   * streams go on for their own time.
+   */
+  readonly maxRetries?: number | undefined
   /** Instead of the global one. */
   readonly fetch?: Fetch | undefined
   /** Ends every call and every stream of this client when it aborts. */
@@ -33,10 +38,12 @@ export interface Connection {
   readonly baseUrl: string
   readonly apiKey: string
   readonly timeoutMs: number
+  readonly maxRetries: number
   readonly signal: AbortSignal | undefined
 }
 
 const timeoutDefaultMs = 60_000
+const maxRetriesDefault = 7
 
 const parsed = (text: string): URL => {
   try {
@@ -64,6 +71,12 @@ export const positiveMs = (field: string, value: number): number => {
   return value
 }
 
+const countOf = (maxRetries: number): number => {
+  if (!Number.isSafeInteger(maxRetries) || maxRetries < 0)
+    throw invalidArgument("maxRetries", "must be a whole number from 0")
+  return maxRetries
+}
+
 export const connectionOf = (options: HelmrClientOptions): Connection => {
   if (typeof options.apiKey !== "string" || !keyForm.test(options.apiKey))
     throw invalidArgument("apiKey", "must be the text of a key, without spaces or line ends")
@@ -71,6 +84,7 @@ export const connectionOf = (options: HelmrClientOptions): Connection => {
     baseUrl: baseOf(options.baseUrl),
     apiKey: options.apiKey,
     timeoutMs: positiveMs("timeoutMs", options.timeoutMs ?? timeoutDefaultMs),
+    maxRetries: countOf(options.maxRetries ?? maxRetriesDefault),
     signal: options.signal,
   }
 }

@@ -113,6 +113,7 @@ const wait = async (
     const waited = await transport.call(asked, {
       signal: options.signal,
       attemptMs,
+      maxRetries: Number.POSITIVE_INFINITY,
       timeoutMs: Math.min(ownMs, leftMs),
     })
     if (waited.status === "settled" || ports.now() >= endsAtMs) return waited

@@ -8,7 +8,6 @@
 import { errorTraits } from "@computerd/protocol/errors"
 import type { Outcome, Refusal } from "./outcome.ts"
 
-export const attemptsMax = 8
 const firstDelayMs = 250
 const delayMaxMs = 5_000
 
@@ -42,13 +41,14 @@ export interface Attempted {
   readonly attempt: number
   /** It changes nothing, or it has a key. */
   readonly repeatable: boolean
+  readonly maxRetries: number
   readonly remainingMs: number
   readonly random: number
 }
 
 /** The pause before the next attempt; absent when this was the last one. */
 export const nextDelayMs = ({ outcome, attempt, ...rest }: Attempted): number | undefined => {
-  if (!rest.repeatable || attempt >= attemptsMax || !mayPass(outcome)) return undefined
+  if (!rest.repeatable || attempt > rest.maxRetries || !mayPass(outcome)) return undefined
   const askedMs = outcome.kind === "refused" ? (outcome.refusal.retryAfterMs ?? 0) : 0
   const delayMs = Math.max(askedMs, backoffMs(attempt, rest.random))
   return delayMs < rest.remainingMs ? delayMs : undefined

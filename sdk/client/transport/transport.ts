@@ -17,6 +17,8 @@ export type JsonRoute = Route & { readonly answer: { readonly kind: "json" } }
 export interface CallSettings extends CallOptions {
   /** One attempt takes no longer, so that a connection which fell silent is replaced. */
   readonly attemptMs?: number | undefined
+  /** Absent: as the client says. */
+  readonly maxRetries?: number | undefined
 }
 
 export interface Transport {
@@ -137,6 +139,7 @@ export const createTransport = (connection: Connection, ports: Ports): Transport
           outcome,
           attempt: number,
           repeatable: request.repeatable,
+          maxRetries: options.maxRetries ?? connection.maxRetries,
           remainingMs: limit.remainingMs(),
           random: ports.random(),
         })

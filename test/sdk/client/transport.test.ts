@@ -99,6 +99,18 @@ describe("repetition", () => {
     expect(seen).toHaveLength(8)
   })
 
+  test("a client says how often it repeats at most, and no other number", async () => {
+    for (const maxRetries of [0, 2]) {
+      const { url, seen } = server(() => refusal("admission_unavailable", 503))
+      await apiError(list(transportTo(url, hasty, { maxRetries })))
+      expect(seen).toHaveLength(maxRetries + 1)
+    }
+    for (const maxRetries of [-1, 1.5, Number.NaN])
+      expect(() => transportTo("http://h", hasty, { maxRetries })).toThrow(
+        "maxRetries must be a whole number",
+      )
+  })
+
   test("Retry-After is a lower bound of the pause, and one that the time does not allow ends the call", async () => {
     const { url, seen } = server((_, number) =>
       number === 0

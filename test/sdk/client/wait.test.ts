@@ -75,6 +75,25 @@ test("after a cut it asks for the time that is left, not for the whole again", a
   expect(asked).toEqual([60_000, 19_813])
 })
 
+test("a wait goes on over an outage of most of a minute, however often it has to ask", async () => {
+  let upAtMs = 0
+  const { asked, turn, time } = waiting((askedMs, number) => {
+    if (number === 0) upAtMs = time.ports.now() + 50_000
+    return time.ports.now() < upAtMs ? "cut" : timeout(askedMs)
+  })
+  const answer = turn.wait({ timeoutMs: 120_000 })
+  let done = false
+  void answer.finally(() => {
+    done = true
+  })
+  while (!done) {
+    await new Promise(setImmediate)
+    time.advance(100)
+  }
+  expect(await answer).toEqual({ status: "timeout" })
+  expect(asked.length).toBeGreaterThan(9)
+})
+
 test("where nothing answers a short wait fails soon after its time", async () => {
   const { turn, time } = waiting(() => "silent")
   const error = failureOf(turn.wait({ timeoutMs: 100 }))
