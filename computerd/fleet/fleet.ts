@@ -13,6 +13,9 @@ import { exitFailure, failedOf } from "./failure.ts"
 import { perform } from "./perform.ts"
 import { placeOf } from "./place.ts"
 
+/** A person waits: who cannot be reached within a second is reported. Waits and streams go on for their own time. */
+const maxRetries = 2
+
 const refuse = async (error: Failure, { err }: FleetDeps): Promise<number> => {
   await writeOut(err, failureLine(error))
   return exitFailure
@@ -26,7 +29,7 @@ export const runFleet = async (
   const place = await placeOf({ ...command, environment })
   if (!place.ok) return refuse(place.error, deps)
   try {
-    const client = new HelmrClient({ ...place.value, signal: interrupt.stop })
+    const client = new HelmrClient({ ...place.value, maxRetries, signal: interrupt.stop })
     const exitCode = await perform(client, command, deps)
     if (typeof exitCode === "number") return exitCode
     return await refuse(exitCode, deps)

@@ -70,7 +70,11 @@ export const follow = async function* (
       if (at.sequence <= sequence) continue
       sequence = at.sequence
       after = at.cursor
-      if (found.kind === "event") yield found.event
+      if (found.kind === "event") {
+        yield found.event
+        // F2: the descendants have closed before it.
+        if (found.event.type === "session_closed" && found.event.sessionId === place.sessionId) return "over"
+      }
       // The reader may have taken its time.
       aliveAtMs = ports.now()
     }

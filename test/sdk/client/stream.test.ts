@@ -164,6 +164,16 @@ describe("it ends", () => {
     expect(asked()).toBe(1)
   })
 
+  test("with the end of the followed Session, without asking again, and not with that of another one", async () => {
+    const other = "ses_01900000-0000-7000-8000-0000000000ff"
+    const closed = { type: "session_closed", turnId: undefined }
+    const { url, asked } = await bytesServer((socket) =>
+      socket.write(`${streamHead}${frame(1, { ...closed, sessionId: other })}${frame(2)}${frame(3, closed)}`),
+    )
+    expect(await read(streamOf(url, { tree: true }))).toEqual([1, 2, 3])
+    expect(asked()).toBe(1)
+  })
+
   test("when its loop does, and its connection with it", async () => {
     const closed = Promise.withResolvers<void>()
     const { url, connections } = await bytesServer((socket) => {
