@@ -1,5 +1,5 @@
 /** The archive of a program: plain tar, the same bytes for the same files, so that a repeated upload is known again. */
-import { create } from "tar"
+import { create, type Pack } from "tar"
 import { UnfitProgram } from "./select.ts"
 
 /** The API takes no links: a file that has several names is stored once for each. */
@@ -17,6 +17,26 @@ export interface PackRequest {
   readonly signal: AbortSignal
 }
 
+/** Not by iteration, which lets an error that comes between two chunks go unheard, and so end the whole process. */
+const collected = (archive: Pack, { maxBytes, signal }: PackRequest): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const giveUp = (reason: unknown): void => {
+      reject(reason)
+      archive.destroy()
+    }
+    archive.on("error", giveUp)
+    archive.on("end", () => resolve(Buffer.concat(chunks, size)))
+    archive.on("data", (chunk: Buffer) => {
+      size += chunk.byteLength
+      chunks.push(chunk)
+      if (signal.aborted) giveUp(signal.reason)
+      else if (size > maxBytes)
+        giveUp(new UnfitProgram(`is larger than ${maxBytes} bytes; name what is not needed in .gitignore`))
+    })
+  })
+
 /** Throws `UnfitProgram`, and what the file system throws. */
 export const pack = async (request: PackRequest): Promise<Uint8Array<ArrayBuffer>> => {
   const options = {
@@ -28,20 +48,7 @@ export const pack = async (request: PackRequest): Promise<Uint8Array<ArrayBuffer
     mtime: new Date(0),
     linkCache: new NoLinks(),
   }
-  const chunks: Uint8Array[] = []
-  let size = 0
   // A name that begins with "@" would be taken for an archive to read from.
-  for await (const chunk of create(
-    options,
-    request.files.map((path) => `./${path}`),
-  )) {
-    request.signal.throwIfAborted()
-    size += chunk.byteLength
-    if (size > request.maxBytes)
-      throw new UnfitProgram(
-        `is larger than ${request.maxBytes} bytes; name what is not needed in .gitignore`,
-      )
-    chunks.push(chunk)
-  }
-  return new Uint8Array(Buffer.concat(chunks, size))
+  const names = request.files.map((path) => `./${path}`)
+  return new Uint8Array(await collected(create(options, names), request))
 }

@@ -250,10 +250,13 @@ describe("the archive", () => {
   })
 
   test("a file that is gone when it is its turn is an error, not an archive without it", async () => {
-    const directory = await tree({ a: "x" })
-    expect(await failureOf(pack({ directory, files: ["a", "gone"], maxBytes: 1e6, signal }))).toMatchObject({
-      code: "ENOENT",
-    })
+    const directory = await tree({ a: "x", b: "x".repeat(300_000) })
+    // Whenever the error comes: before the first chunk, between two, and more than once.
+    for (const files of [["gone"], ["a", "gone"], ["gone", "b"], ["b", "gone", "a", "gone too", "b"]])
+      for (let time = 0; time < 25; time += 1)
+        expect(await failureOf(pack({ directory, files, maxBytes: 1e7, signal }))).toMatchObject({
+          code: "ENOENT",
+        })
   })
 
   test.each([
