@@ -8,7 +8,7 @@ import { prepareStateDirectory } from "@computerd/control-plane/state-directory"
 import type { Result } from "@computerd/protocol/errors"
 import type { Listen } from "./arguments/values.ts"
 import { bun, describeCommand, fallbackModules } from "./children.ts"
-import { buildPrograms } from "./programs.ts"
+import { preparePrograms } from "./programs/programs.ts"
 
 export interface EmbeddedOptions {
   readonly stateDirectory: string
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
 export const embedControlPlane = async (options: EmbeddedOptions): Promise<Result<ControlPlane>> => {
   const prepared = await prepareStateDirectory(options.stateDirectory)
   if (!prepared.ok) return prepared
-  const programs = await buildPrograms(prepared.value)
+  const programs = await preparePrograms(prepared.value)
   if (!programs.ok) return programs
   return createControlPlane({
     stateDirectory: prepared.value,
