@@ -1,20 +1,14 @@
-/** Does what a command asks for; the exit code says how it went. */
+/**
+ * Does what a command asks for; the exit code says how it went. Each verb loads its own part: who asks for a status or for
+ * a fleet waits for neither a supervisor nor a control plane.
+ */
 import { failure } from "@computerd/protocol/errors"
-import { runSupervisor } from "@computerd/supervisor/main"
 import type { Command } from "./arguments/command.ts"
-import { fleetHelp } from "./arguments/fleet/help.ts"
-import { help } from "./arguments/help.ts"
-import { runControlPlane } from "./control-plane.ts"
-import { runDev } from "./dev/dev.ts"
 import { failureLine } from "./failure.ts"
-import { runFleet } from "./fleet/fleet.ts"
-import { runKeys } from "./fleet/keys.ts"
 import { createInterrupt, type Interrupt, processSignals } from "./interrupt.ts"
 import { tolerateClosedStreams, writeOut } from "./output.ts"
 import { systemPorts } from "./ports.ts"
 import { watchStarter } from "./starter.ts"
-import { statusText } from "./status.ts"
-import { version } from "./version.ts"
 
 const exitFailure = 1
 
@@ -37,6 +31,7 @@ const watchedInterrupt = (): Interrupt => {
 }
 
 const showStatus = async (command: Extract<Command, { readonly verb: "status" }>): Promise<number> => {
+  const { statusText } = await import("./status.ts")
   const text = await statusText(command.place, command.json ? "json" : "readable", systemPorts)
   await (text.ok ? writeOut(out, text.value) : writeOut(err, failureLine(text.error)))
   return text.ok ? 0 : exitFailure
@@ -47,45 +42,39 @@ const print = async (text: string): Promise<number> => {
   return 0
 }
 
-export const runCommand = (command: Command): number | Promise<number> => {
+export const runCommand = async (command: Command): Promise<number> => {
   tolerateClosedStreams([out, err])
   switch (command.verb) {
     case "help":
-      return print(help)
+      return print((await import("./arguments/help.ts")).help)
+    case "fleet help":
+      return print((await import("./arguments/fleet/help.ts")).fleetHelp)
     case "version":
-      return print(`${version}\n`)
-    case "run":
+      return print(`${(await import("./version.ts")).version}\n`)
+    case "run": {
+      const { runSupervisor } = await import("@computerd/supervisor/main")
       return runSupervisor(command.argv, environment)
+    }
     case "status":
       return showStatus(command)
-    case "fleet help":
-      return print(fleetHelp)
-    case "fleet":
-      return runFleet(command, {
-        ports: systemPorts,
-        interrupt: createInterrupt(processSignals),
-        out,
-        err,
-        stdin,
-        environment,
-      })
-    case "fleet keys":
+    case "fleet": {
+      const { runFleet } = await import("./fleet/fleet.ts")
+      const interrupt = createInterrupt(processSignals)
+      return runFleet(command, { ports: systemPorts, interrupt, out, err, stdin, environment })
+    }
+    case "fleet keys": {
+      const { runKeys } = await import("./fleet/keys.ts")
       return runKeys(command, { out, err })
-    case "control-plane":
-      return runControlPlane(command, {
-        ports: systemPorts,
-        interrupt: createInterrupt(processSignals),
-        out,
-        err,
-        environment,
-      })
-    case "dev":
-      return runDev(command, {
-        ports: systemPorts,
-        interrupt: watchedInterrupt(),
-        out,
-        err,
-        environment,
-      })
+    }
+    case "control-plane": {
+      const interrupt = createInterrupt(processSignals)
+      const { runControlPlane } = await import("./control-plane.ts")
+      return runControlPlane(command, { ports: systemPorts, interrupt, out, err, environment })
+    }
+    case "dev": {
+      const interrupt = watchedInterrupt()
+      const { runDev } = await import("./dev/dev.ts")
+      return runDev(command, { ports: systemPorts, interrupt, out, err, environment })
+    }
   }
 }
