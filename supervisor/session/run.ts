@@ -74,6 +74,8 @@ export interface RunDeps {
   readonly exited: (state: ExitedState) => void
 }
 
+/** In so many steps the time passes within which a process must have connected. */
+const reattachSteps = 10
 /** A process that reported its failure ends by itself at once. */
 const failedExitMs = 2000
 /** After its grace, for the exit itself. */
@@ -201,10 +203,15 @@ export class Run {
     else this.#awaitReattach(reattachMs)
   }
 
-  /** A stopped process cannot come back; whoever stopped it lets it go on, and then it can. */
-  #awaitReattach(limitMs: number): void {
-    this.#cancelReattach = this.#deps.limits.after(limitMs, () => {
-      if (this.#isHalted()) return this.#awaitReattach(limitMs)
+  /**
+   * A stopped process cannot come back; whoever stopped it lets it go on, and then it has its whole time. So it is looked
+   * at in steps.
+   */
+  #awaitReattach(limitMs: number, steps = reattachSteps): void {
+    this.#cancelReattach = this.#deps.limits.after(limitMs / reattachSteps, () => {
+      // One more than the whole: it may go on in the middle of the next step.
+      if (this.#isHalted()) return this.#awaitReattach(limitMs, reattachSteps + 1)
+      if (steps > 1) return this.#awaitReattach(limitMs, steps - 1)
       const message = `it did not come back within ${limitMs} ms`
       this.#move({ kind: "stop", cause: { kind: "not_reattached", message } }, 0)
     })

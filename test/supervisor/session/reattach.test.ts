@@ -168,8 +168,9 @@ test("a process that does not come back in time is ended and replaced, with the 
 test("a process that is stopped by a signal is given its time once it goes on", async () => {
   const left = await killedSupervisor({ agent: "echo", until: "process_ready" })
   process.kill(left.pid, "SIGSTOP")
-  await next(left, { reattachMs: 150 })
-  await Bun.sleep(500)
+  await next(left, { reattachMs: 1_200 })
+  // Beyond its time, and shortly before twice that.
+  await Bun.sleep(2_300)
   expect(world.sessions.find(left.assignment.sessionId)).toMatchObject({ state: "ready", pid: left.pid })
   process.kill(left.pid, "SIGCONT")
   world.apply(newDispatch(left.assignment.sessionId, "on"))
@@ -181,8 +182,9 @@ test("a process whose control group somebody else has frozen is given its time o
   const above = groupAbove(left.pid)
   if (above === undefined) return next(left).then(() => undefined)
   writeFileSync(join(above, "cgroup.freeze"), "1")
-  await next(left, { reattachMs: 150 })
-  await Bun.sleep(500)
+  await next(left, { reattachMs: 1_200 })
+  // Beyond its time, and shortly before twice that.
+  await Bun.sleep(2_300)
   expect(world.sessions.find(left.assignment.sessionId)).toMatchObject({ state: "ready", pid: left.pid })
   writeFileSync(join(above, "cgroup.freeze"), "0")
   world.apply(newDispatch(left.assignment.sessionId, "on"))
