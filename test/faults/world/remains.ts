@@ -1,4 +1,5 @@
 /** What is left of a world after its end: processes, zombies, listeners, control groups, files. */
+import { Database } from "bun:sqlite"
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { listeners } from "../../e2e/sandbox.ts"
@@ -6,6 +7,7 @@ import { listeners } from "../../e2e/sandbox.ts"
 interface Seen {
   readonly pid: number
   readonly state: string
+  readonly command: string
   readonly text: string
 }
 
@@ -16,25 +18,40 @@ const look = async (pid: number): Promise<Seen> => {
     ["stat", "cmdline", "environ"].map((name) => read(`/proc/${pid}/${name}`)),
   )
   const state = (stat ?? "").slice((stat ?? "").lastIndexOf(")") + 2)[0] ?? "X"
-  return { pid, state, text: `${cmdline}\0${environ}` }
+  const command = (cmdline ?? "").split("\0").join(" ").trim()
+  return { pid, state, command, text: `${cmdline}\0${environ}` }
 }
 
 const processes = async (): Promise<readonly Seen[]> =>
   Promise.all((await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map((name) => look(Number(name))))
 
-const needlesOf = async (directory: string): Promise<readonly string[]> => {
-  const computers = await readdir(join(directory, "state/computers")).catch(() => [])
-  return [directory, ...computers.map((id) => `HELMR_COMPUTER_ID=${id}`)]
+/** Those that were deleted too: the store keeps their rows, and what outlived their removal is what is looked for. */
+const computersOf = async (directory: string): Promise<ReadonlySet<string>> => {
+  const standing = await readdir(join(directory, "state/computers")).catch(() => [])
+  const database = new Database(join(directory, "state/control-plane.sqlite"), { readonly: true })
+  try {
+    const rows = database.query<{ readonly id: string }, []>("SELECT id FROM computers").all()
+    return new Set([...standing, ...rows.map(({ id }) => id)])
+  } finally {
+    database.close()
+  }
 }
 
+const needlesOf = async (directory: string): Promise<readonly string[]> => [
+  directory,
+  ...[...(await computersOf(directory))].map((id) => `HELMR_COMPUTER_ID=${id}`),
+]
+
 /** Living processes of a world, supervisors and Session processes alike; not its control plane. */
-export const pidsOf = async (directory: string): Promise<readonly number[]> => {
+const livingOf = async (directory: string): Promise<readonly Seen[]> => {
   const needles = await needlesOf(directory)
   return (await processes())
     .filter(({ pid, state }) => pid !== process.pid && !["Z", "X"].includes(state))
     .filter(({ text }) => needles.some((needle) => text.includes(needle)))
-    .map(({ pid }) => pid)
 }
+
+export const pidsOf = async (directory: string): Promise<readonly number[]> =>
+  (await livingOf(directory)).map(({ pid }) => pid)
 
 /** The pids of supervisors, by Computer. */
 export const supervisorsOf = async (directory: string): Promise<ReadonlyMap<string, number>> => {
@@ -59,12 +76,12 @@ const zombies = async (): Promise<readonly number[]> => {
 
 /** In words; call it when everything has been closed and before the directory is removed. */
 export const remainsOf = async (directory: string): Promise<readonly string[]> => {
-  const living = await pidsOf(directory)
+  const living = await livingOf(directory)
   const files = await readdir(join(directory, "tmp")).catch(() => [])
   const staged = await readdir(join(directory, "state/staging")).catch(() => [])
   return [
-    ...living.map((pid) => `process ${pid}`),
-    ...(await listeners(living)).map((address) => `a listener at ${address}`),
+    ...living.map(({ pid, command }) => `process ${pid}: ${command}`),
+    ...(await listeners(living.map(({ pid }) => pid))).map((address) => `a listener at ${address}`),
     ...(await zombies()).map((pid) => `zombie ${pid}`),
     ...files.map((name) => `file ${join("tmp", name)}`),
     ...staged.map((name) => `file ${join("state/staging", name)}`),
