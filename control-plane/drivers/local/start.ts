@@ -57,16 +57,23 @@ const prepare = async (recipe: ComputerRecipe, signal: AbortSignal, deps: StartD
   deps.receiver.registerCredential(id, await ensureCredential(directory, deps.ports.randomBytes))
 }
 
-const spawn = async ({ id, directory }: ComputerRecipe, deps: StartDeps): Promise<Supervisor> => {
+const spawn = async ({ directory }: ComputerRecipe, deps: StartDeps): Promise<Supervisor> => {
   await writeRecord(directory, { state: "starting" })
   deps.ports.reach("supervisor.before_spawn")
   const supervisor = await spawnSupervisor({ ...deps, command: deps.supervisorCommand, directory })
   deps.ports.reach("supervisor.after_spawn")
+  return supervisor
+}
+
+const record = async (
+  { id, directory }: ComputerRecipe,
+  supervisor: Supervisor,
+  deps: StartDeps,
+): Promise<void> => {
   await writeRecord(directory, { state: "running", process: supervisor.identity })
   deps.ports.reach("supervisor.recorded")
   const detail = `pid ${supervisor.identity.pid}`
   deps.ports.journal.record({ type: "driver", computerId: id, action: "started", detail })
-  return supervisor
 }
 
 const awaitAttachment = async (
@@ -91,14 +98,17 @@ export const startSupervisor = async (
   deps: StartDeps,
 ): Promise<StartOutcome> => {
   let giveBack = (): void => undefined
+  let supervisor: Supervisor | undefined
   try {
     giveBack = await deps.slots.take(hooks.signal)
     await prepare(recipe, hooks.signal, deps)
     hooks.signal.throwIfAborted()
-    const supervisor = await spawn(recipe, deps)
+    supervisor = await spawn(recipe, deps)
     hooks.spawned(supervisor)
+    await record(recipe, supervisor, deps)
     return await awaitAttachment(supervisor, hooks.attached, deps)
   } catch (error) {
+    await supervisor?.signal("SIGKILL")
     return { kind: "failed", reason: error instanceof Error ? error.message : "unknown reason" }
   } finally {
     giveBack()
