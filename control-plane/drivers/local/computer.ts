@@ -5,6 +5,7 @@
  * C2 a supervisor that died is started again on its directory, where its Session processes wait for it; only when it
  *    cannot be brought back is the Computer lost, once its processes are gone, and reported once
  * C3 a Computer that was lost is not started again by this driver; its record says so until it is deleted
+ * C4 its directory and its ports are given back only once nothing of it runs: whoever outlived that would be nobody's
  */
 import type { ComputerId } from "@computerd/protocol/ids"
 import { removeTree } from "../../publication/content/remove.ts"
@@ -50,7 +51,7 @@ export interface Computer {
   readonly attached: () => void
   /** Ends the supervisor and everything below it. What could not be ended, in words. */
   readonly stop: () => Promise<readonly string[]>
-  /** Stops it and removes its directory. */
+  /** C4: stops it and, unless something could not be ended, removes its directory. May be tried again. */
   readonly remove: () => Promise<readonly string[]>
 }
 
@@ -60,8 +61,9 @@ type Found = "running" | "unsure"
 const startsMax = 5
 const firstBackoffMs = 250
 const backoffMaxMs = 5_000
-/** For a life that has nothing left to wait for. */
+/** For a life that has nothing left to wait for, and for a start that takes time to notice. */
 const settleMaxMs = 2_000
+const startEndMaxMs = 5_000
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown reason")
 
@@ -75,6 +77,8 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
   let parking: Parking | undefined
   let wanted: Wanted | undefined
 
+  const whose = { id, configuration: directory.configuration }
+
   const note = (action: string, detail: string): void =>
     ports.journal.record({ type: "driver", computerId: id, action, detail })
 
@@ -84,8 +88,7 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
 
   /** C2 C3 */
   const lose = async (reason: string): Promise<void> => {
-    const left = await endStrays(id, ports)
-    if (left.length > 0) note("strays", `${left.length} processes could not be ended`)
+    for (const left of await endStrays(whose, ports)) note("strays", left)
     note("lost", reason)
     // Reported first: a report that fails is made again by the next control plane.
     receiver.computerLost(id, reason)
@@ -158,7 +161,7 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     })
     if (outcome.kind === "attached") return follow(outcome.supervisor, "running")
     if (ending.signal.aborted) return
-    await endStrays(id, ports)
+    await endStrays(whose, ports)
     await forgetRecord(directory)
     unavailable(outcome.reason)
   }
@@ -184,7 +187,7 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     supervisor = adoptSupervisor(process, ports)
     await thaw({ id, supervisor: process })
     await endSupervisor(supervisor, { ports, note })
-    await endStrays(id, ports)
+    await endStrays(whose, ports)
     await forgetRecord(directory)
     receiver.computerLost(id, reason)
   }
@@ -212,25 +215,29 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     })
   }
 
+  /** What had begun is over. Why it is not, in words. */
+  const settle = async (): Promise<readonly string[]> => {
+    const lived = life ?? Promise.resolve()
+    const early = supervisor
+    const failures = early === undefined ? [] : [...(await endSupervisor(early, { ports, note }))]
+    if ((await within(lived, settleMaxMs, ports)) !== "late" && supervisor === early) return failures
+    // A start that was under way when the stop came may have spawned meanwhile; then its end ends the start.
+    if (supervisor !== undefined && supervisor !== early)
+      failures.push(...(await endSupervisor(supervisor, { ports, note })))
+    const late = (await within(lived, startEndMaxMs, ports)) === "late"
+    return late ? [...failures, `what was under way on ${id} could not be ended`] : failures
+  }
+
   const stop = async (): Promise<readonly string[]> => {
     ending.abort(new Error("the Computer is stopping"))
     await parking?.release()
-    const early = supervisor
-    const failures = early === undefined ? [] : [...(await endSupervisor(early, { ports, note }))]
-    await within(life ?? Promise.resolve(), settleMaxMs, ports)
-    // A start that was under way when the stop came may have spawned meanwhile; then its end ends the start.
-    if (supervisor !== undefined && supervisor !== early) {
-      failures.push(...(await endSupervisor(supervisor, { ports, note })))
-      await within(life ?? Promise.resolve(), settleMaxMs, ports)
-    }
+    const failures = [...(await settle()), ...(await endStrays(whose, ports))]
+    if (failures.length > 0) return failures
     supervisor?.unwatch()
-    const strays = await endStrays(id, ports)
-    failures.push(...strays.map(({ pid }) => `process ${pid} of ${id} could not be ended`))
-    if (failures.length === 0 && (await readRecord(directory))?.state !== "lost") {
-      await forgetRecord(directory)
-      if (supervisor !== undefined) receiver.computerState(id, "cold")
-    }
-    return failures
+    if ((await readRecord(directory))?.state === "lost") return []
+    await forgetRecord(directory)
+    if (supervisor !== undefined) receiver.computerState(id, "cold")
+    return []
   }
 
   return {
@@ -251,11 +258,12 @@ export const createComputer = (recipe: ComputerRecipe, deps: ComputerDeps): Comp
     stop,
     remove: async () => {
       const failures = await stop()
+      if (failures.length > 0) return failures
       deps.portAllocation.release(id)
       ports.reach("computer.before_removal")
       await removeTree(directory.root)
       ports.reach("computer.removed")
-      return failures
+      return []
     },
   }
 }

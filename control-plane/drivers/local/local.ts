@@ -12,6 +12,7 @@ import { computerDirectory, readConfiguration, readRecord } from "./directory.ts
 import { isAlive } from "./identity.ts"
 import { boundLog } from "./log-file.ts"
 import { createPortAllocation } from "./port-allocation.ts"
+import { removeForGood } from "./removal.ts"
 
 export interface LocalDriver {
   /** Compares what is wanted with what there is; call it after every change of a Computer. */
@@ -57,6 +58,7 @@ export const createLocalDriver = async (given: LocalDriverDeps): Promise<LocalDr
   const deps: ComputerDeps = { ...given, portAllocation, slots: createSlots(makeAtOnce) }
   const computers = new Map<ComputerId, Computer>()
   const removing = new Map<ComputerId, Promise<void>>()
+  const ending = new AbortController()
   let closing: Promise<readonly string[]> | undefined
   let cancelLook = (): void => undefined
 
@@ -77,9 +79,10 @@ export const createLocalDriver = async (given: LocalDriverDeps): Promise<LocalDr
   }
 
   const remove = async (computer: Computer): Promise<void> => {
-    const failures = await computer.remove()
-    for (const detail of failures)
+    const note = (detail: string): void =>
       ports.journal.record({ type: "driver", computerId: computer.id, action: "remove", detail })
+    const outcome = await removeForGood({ remove: computer.remove, note, signal: ending.signal, ports })
+    if (outcome === "interrupted") return
     if (computers.get(computer.id) === computer) computers.delete(computer.id)
     receiver.computerDeleted(computer.id)
   }
@@ -105,6 +108,7 @@ export const createLocalDriver = async (given: LocalDriverDeps): Promise<LocalDr
 
   const close = async (): Promise<readonly string[]> => {
     cancelLook()
+    ending.abort(new Error("the control plane is closing"))
     await Promise.all(removing.values())
     const outcomes = await Promise.all([...computers.values()].map((computer) => computer.stop()))
     return outcomes.flat()
