@@ -5,6 +5,7 @@
  */
 import { readdir, readFile } from "node:fs/promises"
 import { computerDirectory } from "@computerd/control-plane/drivers/local/directory"
+import { type Shown, shownOf } from "@computerd/control-plane/drivers/local/shown"
 import type { Ports } from "./ports.ts"
 
 /** What may have left the tree of this process. */
@@ -51,27 +52,18 @@ export const below = (root: number, all: readonly Seen[]): ReadonlySet<number> =
 
 const variable = "HELMR_COMPUTER_ID="
 
-const computerOf = async (pid: number): Promise<string | undefined> => {
-  const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")
-  return environment
-    .split("\0")
-    .find((entry) => entry.startsWith(variable))
-    ?.slice(variable.length)
-}
-
 /** A supervisor is started with the file of its Computer. */
-const isSupervisor = async (pid: number, { computers, stateDirectory }: Doomed): Promise<boolean> => {
-  const words = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0")
-  return [...computers].some((id) => words.includes(computerDirectory(stateDirectory, id).configuration))
-}
+const isSupervisor = ({ words }: Shown, { computers, stateDirectory }: Doomed): boolean =>
+  [...computers].some((id) => words.includes(computerDirectory(stateDirectory, id).configuration))
 
-const living = async (doomed: Doomed): Promise<readonly number[]> => {
-  const all = (await processes()).filter(({ pid, dead }) => !dead && pid !== process.pid)
-  const children = below(process.pid, all)
-  const runsHere = async (pid: number): Promise<boolean> =>
-    doomed.computers.has((await computerOf(pid)) ?? "") || (await isSupervisor(pid, doomed))
-  const ours = await Promise.all(all.map(async ({ pid }) => children.has(pid) || (await runsHere(pid))))
-  return all.filter((_, place) => ours[place] === true).map(({ pid }) => pid)
+/** `unclear`: it is between two programs. */
+const runsHere = async (pid: number, doomed: Doomed): Promise<boolean | "unclear"> => {
+  const shown = await shownOf(pid)
+  if (isSupervisor(shown, doomed)) return true
+  if (shown.environment === "pending") return "unclear"
+  return shown.environment.some(
+    (entry) => entry.startsWith(variable) && doomed.computers.has(entry.slice(variable.length)),
+  )
 }
 
 const kill = (pid: number): void => {
@@ -82,16 +74,29 @@ const kill = (pid: number): void => {
   }
 }
 
-/** What still lives at the end. */
+/** Kills what it finds as soon as it has found it. What was there, or may have been. */
+const strike = async (doomed: Doomed): Promise<readonly number[]> => {
+  const all = (await processes()).filter(({ pid, dead }) => !dead && pid !== process.pid)
+  const children = below(process.pid, all)
+  const look = async ({ pid }: Seen): Promise<number | undefined> => {
+    const isDoomed = children.has(pid) || (await runsHere(pid, doomed))
+    if (isDoomed === true) kill(pid)
+    return isDoomed === false ? undefined : pid
+  }
+  return (await Promise.all(all.map(look))).filter((pid) => pid !== undefined)
+}
+
+/** What still lives at the end. However late it is, what was killed is looked for again. */
 export const killEverything = async (
   doomed: Doomed,
   ports: Pick<Ports, "now" | "after">,
 ): Promise<readonly number[]> => {
   const deadline = ports.now() + endMaxMs
-  for (;;) {
-    const left = await living(doomed)
-    if (left.length === 0 || ports.now() > deadline) return left
-    for (const pid of left) kill(pid)
+  let left = await strike(doomed)
+  for (let late = false; left.length > 0 && !late; ) {
     await new Promise<void>((resolve) => ports.after(lookEveryMs, resolve))
+    late = ports.now() > deadline
+    left = await strike(doomed)
   }
+  return left
 }
