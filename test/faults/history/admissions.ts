@@ -3,7 +3,8 @@
  *
  * one receipt   what was answered as admitted has its receipt, and no receipt stands for what nobody asked
  * one effect    an admitted key made exactly what its answer names, once; a refused key made nothing
- * same answer   every answer under one key is the same
+ * same answer   every answer under one key is the same, and none is followed by a refusal; a refusal keeps nothing, so
+ *               what it was for may be admitted later: a Turn that had not started then may run by now
  */
 import { isDeepStrictEqual } from "node:util"
 import { answersOf, callOf, isRefused, type KeyedCall, keyedCalls, textOf } from "./calls.ts"
@@ -34,8 +35,9 @@ export const sameAnswer = (history: readonly Entry[]): readonly string[] =>
     const [first, ...later] = answersOf(call)
     if (later.some((answer) => !isDeepStrictEqual(answer, first)))
       return [`${nameOf(call)} was answered in different ways`]
-    const wasRefused = call.outcomes.some(({ kind }) => kind === "refused")
-    return first !== undefined && wasRefused ? [`${nameOf(call)} was admitted and refused`] : []
+    const admittedAt = call.outcomes.findIndex(({ kind }) => kind === "answered")
+    const refusedAt = call.outcomes.findLastIndex(({ kind }) => kind === "refused")
+    return admittedAt !== -1 && refusedAt > admittedAt ? [`${nameOf(call)} was admitted, then refused`] : []
   })
 
 /** Turns are told apart by the caller and key in their input. */

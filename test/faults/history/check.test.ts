@@ -104,6 +104,8 @@ test("a history in which all is well breaks no rule", () => {
   expect(broken(history)).toEqual([])
   const later = hold({ createdAt: 5, releasedAt: 15 })
   expect(broken(history, { holds: [hold({ placedBy: null }), { ...later, kind: "recovery" }] })).toEqual([])
+  const refusedAtFirst = [asked("0"), refused("0"), ...history]
+  expect(broken(refusedAtFirst)).toEqual([])
 })
 
 const without = (kind: Entry["kind"]): readonly Entry[] => history.filter((entry) => entry.kind !== kind)
