@@ -69,18 +69,6 @@ describe("what is in it", () => {
       ])
         expect([path, foreign, text.includes(foreign)]).toEqual([path, foreign, false])
   })
-
-  test("the same sources give the same bytes", async () => {
-    const again = await createConsumer()
-    try {
-      const hashes = await Promise.all(
-        [consumer, again].map(async ({ tarball }) => Bun.hash(await Bun.file(tarball).arrayBuffer())),
-      )
-      expect(hashes[0]).toBe(hashes[1]!)
-    } finally {
-      await again.close()
-    }
-  })
 })
 
 describe("the compiler", () => {
