@@ -2,7 +2,7 @@
 import { operatorClient } from "@computerd/control-plane/http/client"
 import type { SnapshotAnswer } from "@computerd/control-plane/http/messages"
 import { ok, type Result } from "@computerd/protocol/errors"
-import { elapsed, oneLine } from "./view/text.ts"
+import { elapsed, oneLine, sessionWords } from "./view/text.ts"
 
 type Computer = SnapshotAnswer["computers"][number]
 type Session = SnapshotAnswer["sessions"][number]
@@ -21,8 +21,15 @@ const turnLine = (turn: Turn, nowMs: number): string => {
   return `    Turn ${turn.id}: ${oneLine(`${turn.status} ${time}${because(errorText(turn))}`)}`
 }
 
+const sessionState = ({ status, process, generation, holds }: Session): string =>
+  [
+    sessionWords(status, process),
+    ...holds.map(({ id, kind }) => `held (${kind} ${id})`),
+    `generation ${generation}`,
+  ].join(", ")
+
 const sessionLines = (session: Session, nowMs: number): readonly string[] => [
-  `  Session ${session.id} ${session.agent}: ${session.status}, generation ${session.generation}`,
+  `  Session ${session.id} ${session.agent}: ${sessionState(session)}`,
   ...session.turns.map((turn) => turnLine(turn, nowMs)),
 ]
 

@@ -5,9 +5,12 @@ import { runCommand } from "./execute.ts"
 const exitUsage = 2
 
 const main = async (): Promise<number> => {
-  const command = readCommand(process.argv.slice(2), { cwd: process.cwd() })
+  const argv = process.argv.slice(2)
+  const command = readCommand(argv, { cwd: process.cwd() })
   if (command.ok) return runCommand(command.value)
-  process.stderr.write(`computerd: ${command.error.message}\nTry computerd --help\n`)
+  process.stderr.write(
+    `computerd: ${command.error.message}\nTry computerd ${argv[0] === "fleet" ? "fleet " : ""}--help\n`,
+  )
   return exitUsage
 }
 

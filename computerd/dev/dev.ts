@@ -16,7 +16,7 @@ import { endingLine, type Interrupt, interruptedExitCode } from "../interrupt.ts
 import { writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
 import { showWork } from "../view/show.ts"
-import { oneLine } from "../view/text.ts"
+import { forReader, oneLine } from "../view/text.ts"
 import { answerOf } from "./answer.ts"
 import { createNotices, type Notices } from "./notices.ts"
 import { consoleFolders, showConsole } from "./output/console.ts"
@@ -111,7 +111,7 @@ const runProgram = async (
   const { turn, output } = first.value
   const answer = answerOf({ turn, output }, command.json ? "json" : "readable")
   await writeOut(work.err, answer.error)
-  await writeOut(work.out, answer.out)
+  await writeOut(work.out, forReader(answer.out, work.out))
   return ok(answer.exitCode)
 }
 

@@ -2,8 +2,8 @@
 import type { Failure } from "@computerd/protocol/errors"
 import type { HelmrClient, TurnHandle } from "@helmr/sdk"
 import type { EnqueueWork, FollowWork, StartWork, WaitWork } from "../arguments/fleet/command.ts"
-import { writeOut } from "../output.ts"
-import { oneLine } from "../view/text.ts"
+import { exitClosedPipe, writeOut } from "../output.ts"
+import { forReader, oneLine } from "../view/text.ts"
 import { type Asked, answer } from "./answer.ts"
 import type { FleetDeps } from "./deps.ts"
 import { follow } from "./follow/follow.ts"
@@ -37,29 +37,20 @@ const printOutcome = async (
     return exitTimeout
   }
   const printed = printedOutcome(waited.outcome, { json, names })
-  await writeOut(out, printed.out)
+  await writeOut(out, forReader(printed.out, out))
   await writeOut(err, printed.err)
   return printed.exitCode
 }
 
-/** Says what goes on, and how to see it again, when following ends before the work. */
 const followTurn = async (
   client: HelmrClient,
   { turn, past, json }: { readonly turn: TurnHandle; readonly past: Past; readonly json: boolean },
   deps: FleetDeps,
 ): Promise<number> => {
   const session = client.sessions.handle(turn.sessionId)
-  try {
-    await follow({ session, past, turnId: turn.id, json }, deps)
-    deps.interrupt.stop.throwIfAborted()
-    return await printOutcome(turn, { json }, deps)
-  } catch (error) {
-    await writeOut(
-      deps.err,
-      `computerd: the work goes on; computerd fleet follow ${turn.sessionId} shows it again\n`,
-    )
-    throw error
-  }
+  const followed = await follow({ session, past, turnId: turn.id, json }, deps)
+  deps.interrupt.stop.throwIfAborted()
+  return followed === "reader_gone" ? exitClosedPipe : printOutcome(turn, { json }, deps)
 }
 
 const announce = async (
@@ -120,8 +111,9 @@ export const followSession = async (
   const { sessionId, after } = work
   const session = client.sessions.handle(sessionId)
   const past = after === undefined ? noPast : await readPast(session, after)
-  await follow({ session, past, turnId: undefined, json }, deps)
+  const followed = await follow({ session, past, turnId: undefined, json }, deps)
   deps.interrupt.stop.throwIfAborted()
+  if (followed === "reader_gone") return exitClosedPipe
   if (!json) await writeOut(deps.err, `${oneLine(`computerd: Session ${sessionId} is closed`)}\n`)
   return 0
 }

@@ -23,12 +23,15 @@ const readKeyFile = async (path: string): Promise<Result<string>> => {
   try {
     const file = await open(path, "r")
     try {
-      const { mode, size } = await file.stat()
+      const found = await file.stat()
+      const { mode, size } = found
+      if (!found.isFile()) return fail("invalid_configuration", `${path} is no file`)
       if ((mode & ownerOnly) !== 0)
         return fail("invalid_configuration", `${path} can be read by others: chmod 600 it`)
       if (size > fileMaxBytes)
         return fail("invalid_configuration", `${path} is no key file: it has ${size} bytes`)
-      return ok((await file.readFile("utf8")).trim())
+      const key = (await file.readFile("utf8")).trim()
+      return key === "" ? fail("invalid_configuration", `${path} is empty`) : ok(key)
     } finally {
       await file.close()
     }

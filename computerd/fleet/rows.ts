@@ -141,13 +141,13 @@ export const questionRows = (questions: readonly Question[]): string =>
 
 export const computerRows = (computers: readonly Computer[]): string =>
   table(
-    ["COMPUTER", "TEMPLATE", "STATE", "KEY", "DEPLOYMENT", "CREATED", "REASON"],
+    ["COMPUTER", "TEMPLATE", "STATE", "KEY", "UNUSED SINCE", "CREATED", "REASON"],
     computers.map((computer) => [
       computer.id,
       computer.template,
       computer.status === "available" ? computer.residency : computer.status,
       computer.key,
-      computer.deploymentId,
+      computer.unusedSince,
       computer.createdAt,
       computer.error?.message ?? computer.error?.code,
     ]),

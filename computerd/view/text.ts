@@ -37,6 +37,14 @@ export const sessionWords = (status: SessionStatus, process: ProcessState): stri
 /** One line without controls, whatever a program wrote. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()
 
+const controls = /[\p{Cc}\p{Cf}]/gu
+
+/** Text with its lines, as it is for a pipe or a file, and without what could steer a terminal for one. */
+export const forReader = (text: string, { isTTY }: { readonly isTTY?: boolean }): string =>
+  isTTY === true
+    ? text.replace(controls, (control) => (control === "\n" || control === "\t" ? control : ""))
+    : text
+
 /** Cut to what a line of the terminal holds. */
 export const fitted = (line: string, columns: number): string => {
   if (Bun.stringWidth(line) <= columns) return line

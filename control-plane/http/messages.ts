@@ -2,7 +2,14 @@
  * The operator surface of a control plane: HTTP on a Unix socket (0600) in its state directory. Requests are strict;
  * readers of answers ignore fields that they do not know. An error is `{ error: { code, message, field? } }`.
  */
-import { Content, JsonValue, SessionStatus, TurnError, TurnStatus } from "@computerd/protocol/content"
+import {
+  Content,
+  HoldKind,
+  JsonValue,
+  SessionStatus,
+  TurnError,
+  TurnStatus,
+} from "@computerd/protocol/content"
 import { Failure } from "@computerd/protocol/errors"
 import {
   ApiKeyId,
@@ -10,6 +17,7 @@ import {
   DefinitionKey,
   DeploymentId,
   EnvironmentKey,
+  HoldId,
   SessionId,
   TurnId,
 } from "@computerd/protocol/ids"
@@ -91,7 +99,9 @@ export const SnapshotAnswer = z.object({
       computerId: ComputerId,
       parent: SessionId.nullable(),
       status: SessionStatus,
+      process: z.enum(["none", "starting", "ready"]),
       generation: z.int(),
+      holds: z.array(z.object({ id: HoldId, kind: HoldKind })),
       turns: z.array(TurnAnswer),
     }),
   ),

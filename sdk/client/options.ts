@@ -27,6 +27,14 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
+const callOptionNames: ReadonlySet<string> = new Set(["signal", "timeoutMs", "attemptMs", "maxRetries"])
+
+/** A misspelt `idempotencyKey` would be lost in silence, and with it what it was given for. */
+export const refuseUnknown = (options: object): void => {
+  const unknown = Object.keys(options).find((name) => !callOptionNames.has(name))
+  if (unknown !== undefined) throw invalidArgument(unknown, "is no option of this call")
+}
+
 /** What calls that change something take. */
 export interface MutationOptions extends CallOptions {
   /** The same request under the same key has one effect and one answer. Absent: the client makes one for the call. */
@@ -78,6 +86,8 @@ const countOf = (maxRetries: number): number => {
 }
 
 export const connectionOf = (options: HelmrClientOptions): Connection => {
+  if (typeof options !== "object" || options === null)
+    throw invalidArgument("options", "must be an object with baseUrl and apiKey")
   if (typeof options.apiKey !== "string" || !keyForm.test(options.apiKey))
     throw invalidArgument("apiKey", "must be the text of a key, without spaces or line ends")
   return {

@@ -48,7 +48,11 @@ export interface SessionRecord {
   readonly closedAt: string | null
 }
 
-export type Session = SessionRecord & SessionHandle
+export type Session = SessionRecord &
+  SessionHandle & {
+    /** What was read, without what can be done with it. */
+    readonly toJSON: () => SessionRecord
+  }
 
 export interface SessionPage {
   readonly sessions: readonly Session[]
@@ -76,6 +80,7 @@ export interface Sessions {
 const sessionOf = (transport: Transport, record: SessionRecord): Session => ({
   ...createSessionHandle(transport, record.id),
   ...record,
+  toJSON: () => record,
 })
 
 interface RecordPage {

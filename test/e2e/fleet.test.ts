@@ -48,6 +48,14 @@ export const lead = agent({
   },
 })
 
+export const broken = agent({
+  id: "broken",
+  template: box,
+  runtimeMcp: { allow: [] },
+  init: () => { throw new Error("no start") },
+  turn: () => 1,
+})
+
 export const clerk = agent({
   id: "clerk",
   template: box,
@@ -150,6 +158,7 @@ test(
     expect(await ok("wait", sessionId, turnId)).toBe("hello")
     const { session, turns } = await json("session", sessionId)
     expect(session).toMatchObject({ id: sessionId, agent: "clerk", status: "open" })
+    expect(session).not.toHaveProperty("turns")
     expect(turns).toMatchObject([{ id: turnId, status: "completed" }])
     const again = await json("enqueue", sessionId, "--input", "fail", "--idempotency-key", "once")
     expect(await json("enqueue", sessionId, "--input", "fail", "--idempotency-key", "once")).toEqual(again)
@@ -224,7 +233,7 @@ test(
     await ok("close", started.sessionId)
     expect(await ok("computers", "delete", computerId)).toMatch(/^delet/)
     const { deployments } = await json("deployments")
-    expect(deployments).toMatchObject([{ current: true, agents: ["clerk", "hand", "lead"] }])
+    expect(deployments).toMatchObject([{ current: true, agents: ["broken", "clerk", "hand", "lead"] }])
     expect(await ok("agents", "--deployment", deployments[0].id)).toMatch(/lead\s+box\s+never\s+12/)
     expect(await ok("templates")).toMatch(/box\s+1\s+268435456\s+ordinary/)
     const { sessions } = await json("sessions", "--agent", "hand", "--limit", "1")
@@ -242,7 +251,7 @@ test(
     const { exitCode, out, err } = await run.done
     expect({ exitCode, out }).toEqual({ exitCode: 130, out: "" })
     const [, sessionId = ""] =
-      /the work goes on; computerd fleet follow (ses_\S+) shows it again/.exec(err) ?? []
+      /the work goes on; computerd fleet follow (ses_\S+) --after \S+ shows what comes/.exec(err) ?? []
     const { session, turns } = await json("session", sessionId)
     expect(session).toMatchObject({ status: "open", holds: [] })
     expect(turns).toMatchObject([{ status: "running" }])
@@ -259,7 +268,7 @@ test(
     expect(broken.err).toMatch(/^computerd: invalid_program: .*templates\[.*id/)
     expect((await json("deployments")).deployments).toHaveLength(1)
     expect(await said("deploy", join(folder.path, "nowhere"))).toMatchObject({
-      err: expect.stringContaining("ENOENT"),
+      err: expect.stringContaining("does not exist"),
     })
     expect(await said("session", "ses_1")).toMatchObject({
       exitCode: 2,
@@ -321,6 +330,25 @@ test(
     const secrets = [made.out.trim(), (await Bun.file(keyFile).text()).trim()]
     const everything = [listed.out, listed.err, err, plane.lines().join("\n")].join("\n")
     for (const secret of secrets) expect(everything).not.toContain(secret)
+  },
+  boundMs,
+)
+
+test(
+  "following ends when nobody reads it any more, and says that a held Session waits for a person",
+  async () => {
+    const { sessionId } = await start("clerk", "listen")
+    const words = [computerd, "fleet", "follow", sessionId, "--json", "--url", url, "--key-file", keyFile]
+    const script = '"$0" "$@" | head -1; exit $PIPESTATUS'
+    const piped = Bun.spawn(["bash", "-c", script, process.execPath, ...words], { stdout: "pipe" })
+    expect(JSON.parse(await piped.stdout.text()).type).toBe("session_created")
+    await ok("cancel", sessionId)
+    expect(await piped.exited).toBe(141)
+    const held = fleet("start", "broken", "--input", "x", "--follow")
+    const line = await held.line(/waits for a person: computerd fleet resume ses_\S+ hld_/)
+    held.signal("SIGINT")
+    expect((await held.done).exitCode).toBe(130)
+    await ok("cancel", /resume (ses_\S+)/.exec(line)?.[1] ?? "")
   },
   boundMs,
 )

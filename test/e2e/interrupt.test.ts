@@ -50,6 +50,8 @@ test(
     const run = place.run(startAudit, repo.path)
     await run.line(/Session ses_\S+ auditor: process ready/)
     run.signal("SIGTERM")
+    // Of two signals that wait the kernel delivers the one with the lower number first.
+    await run.line(/^computerd: ending/)
     run.signal("SIGHUP")
     expect((await run.done).exitCode).toBe(143)
     expect(await place.processes()).toEqual([])

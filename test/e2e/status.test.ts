@@ -54,7 +54,7 @@ export const sleeper = agent({
     const fleet = join(place.temporary, (await readdir(place.temporary))[0] ?? "")
     const all = await place.run(computerd, "status", "--state", fleet).done
     expect(all.out).toMatch(
-      /^Computer cmp_\S+ box: running\n {2}Session ses_\S+ sleeper: open, generation 1\n {4}Turn /,
+      /^Computer cmp_\S+ box: running\n {2}Session ses_\S+ sleeper: process ready, generation 1\n {4}Turn /,
     )
     run.signal("SIGINT")
     expect((await run.done).exitCode).toBe(130)

@@ -1,5 +1,6 @@
 /** `session.events`: what happened, in pages and as it happens. */
 import { readEvent, readPageRoute } from "@computerd/protocol/api/event-reading"
+import type { HelmrError } from "../../error.ts"
 import { HelmrConnectionError } from "../errors.ts"
 import type { CallOptions } from "../options.ts"
 import type { Transport } from "../transport/transport.ts"
@@ -24,6 +25,8 @@ export interface StreamEventsOptions extends EventFilter {
   readonly signal?: AbortSignal | undefined
   /** How long it tries to connect again without a sign of life, or waits because the server asks to. Default: 120 s. */
   readonly giveUpAfterMs?: number | undefined
+  /** Told of each connection that was lost or could not be made, before it is tried again. */
+  readonly onLost?: ((error: HelmrError) => void) | undefined
 }
 
 export interface Events {
@@ -62,12 +65,12 @@ const list = async (
 const stream = (
   transport: Transport,
   sessionId: string,
-  { after, tree = false, signal, giveUpAfterMs = giveUpDefaultMs }: StreamEventsOptions,
+  { after, tree = false, signal, giveUpAfterMs = giveUpDefaultMs, onLost }: StreamEventsOptions,
 ): AsyncIterable<SessionEvent> => ({
   [Symbol.asyncIterator]: () => {
     const stop = new AbortController()
     const signals = [signal, transport.connection.signal, stop.signal]
-    const events = follow({ sessionId, tree, after, giveUpAfterMs, signals }, transport)
+    const events = follow({ sessionId, tree, after, giveUpAfterMs, onLost, signals }, transport)
     return {
       next: () => events.next(),
       // A generator alone would first wait for the event that it was asked for.

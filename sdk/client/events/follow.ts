@@ -20,6 +20,7 @@ export interface Following extends Place {
   readonly signals: readonly (AbortSignal | undefined)[]
   /** F4 */
   readonly giveUpAfterMs: number
+  readonly onLost: ((error: HelmrError) => void) | undefined
 }
 
 interface Cut {
@@ -40,7 +41,7 @@ export const follow = async function* (
   following: Following,
   transport: Transport,
 ): AsyncGenerator<SessionEvent> {
-  const { signals, giveUpAfterMs, ...place } = following
+  const { signals, giveUpAfterMs, onLost, ...place } = following
   positiveMs("giveUpAfterMs", giveUpAfterMs)
   const { ports } = transport
   const end = linked(signals)
@@ -87,6 +88,7 @@ export const follow = async function* (
       if (left === "over" || end.signal.aborted) return
       failures += 1
       if (ports.now() - aliveAtMs + left.retryAfterMs > giveUpAfterMs) throw left.error
+      onLost?.(left.error)
       const delayMs = Math.max(left.retryAfterMs, backoffMs(failures, ports.random()))
       await pause(delayMs, end.signal, ports)
     }

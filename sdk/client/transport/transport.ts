@@ -3,7 +3,7 @@ import type { AnswerOf, Route } from "@computerd/protocol/api/route"
 import { type ErrorCode, failure } from "@computerd/protocol/errors"
 import { judge } from "@computerd/protocol/judge"
 import { HelmrApiError, HelmrConnectionError } from "../errors.ts"
-import { type CallOptions, type Connection, timeoutOf } from "../options.ts"
+import { type CallOptions, type Connection, refuseUnknown, timeoutOf } from "../options.ts"
 import type { Ports } from "../ports.ts"
 import { attempt, type Sending } from "./attempt.ts"
 import { type Deadline, deadline, pause } from "./deadline.ts"
@@ -73,8 +73,9 @@ const uncertain = ({ idempotencyKey }: Request): string =>
 const errorOf = (
   outcome: Exclude<Outcome<never>, { readonly kind: "answered" }>,
   request: Request,
+  { baseUrl }: Connection,
 ): Error => {
-  const what = `${request.method} ${request.target.replace(/\?.*/, "")}`
+  const what = `${request.method} ${baseUrl}${request.target.replace(/\?.*/, "")}`
   switch (outcome.kind) {
     case "refused":
       return apiError(outcome.refusal, request.idempotencyKey)
@@ -125,6 +126,7 @@ export const createTransport = (connection: Connection, ports: Ports): Transport
   }
 
   const call: Transport["call"] = async (asked, options) => {
+    if (asked.idempotencyKey !== undefined) refuseUnknown(options)
     const timeoutMs = timeoutOf(options, connection.timeoutMs)
     const limit = deadline(timeoutMs, [options.signal, connection.signal], ports)
     const reading = { read: reader(asked.route), attemptMs: options.attemptMs ?? attemptDefaultMs }
@@ -143,7 +145,7 @@ export const createTransport = (connection: Connection, ports: Ports): Transport
           remainingMs: limit.remainingMs(),
           random: ports.random(),
         })
-        if (delayMs === undefined) throw errorOf(outcome, request)
+        if (delayMs === undefined) throw errorOf(outcome, request, connection)
         await pause(delayMs, limit.signal, ports)
       }
     } finally {

@@ -8,6 +8,7 @@ import { gather } from "@computerd/computerd/fleet/pages"
 import { placeOf } from "@computerd/computerd/fleet/place"
 import { table } from "@computerd/computerd/fleet/table"
 import { textOf } from "@computerd/computerd/fleet/text"
+import { forReader } from "@computerd/computerd/view/text"
 import { apiBodyMaxBytes } from "@computerd/protocol/api/limits"
 import { HelmrApiError, HelmrConnectionError, HelmrError } from "@helmr/sdk"
 
@@ -27,13 +28,19 @@ test("the key comes from a file of its owner or from the environment, and a file
     })
     const open = join(directory, "open")
     await writeFile(open, "hlm_open", { mode: 0o644 })
+    const empty = join(directory, "empty")
+    await writeFile(empty, "\n", { mode: 0o600 })
     const refusals = {
+      directory: await placeOf({ url: "http://x", keyFile: directory, environment: {} }),
+      empty: await placeOf({ url: "http://x", keyFile: empty, environment: {} }),
       open: await placeOf({ url: "http://x", keyFile: open, environment: {} }),
       absent: await placeOf({ url: "http://x", keyFile: join(directory, "none"), environment: {} }),
       nowhere: await placeOf({ url: undefined, keyFile, environment: {} }),
       nobody: await placeOf({ url: "http://x", keyFile: undefined, environment: {} }),
     }
     const said = (name: keyof typeof refusals): string => JSON.stringify(refusals[name])
+    expect(said("directory")).toContain("is no file")
+    expect(said("empty")).toContain("is empty")
     expect(said("open")).toContain("can be read by others: chmod 600 it")
     expect(said("absent")).toContain("cannot be read: ENOENT")
     expect(said("nowhere")).toContain("give --url or HELMR_URL")
@@ -133,4 +140,10 @@ test("a failure names its code and field, tells a wrong argument from a refusal,
   const lost = new HelmrConnectionError("timeout", "no answer", "key-1")
   expect(failedOf(lost)?.line).toContain("--idempotency-key key-1 repeats it")
   expect(failedOf(new Error("a fault"))).toBeUndefined()
+})
+
+test("what an Agent says reaches a pipe as it is, and a terminal without what could steer it", () => {
+  const text = "a\u001b[31mb\u0007\u202e\n\tc\n"
+  expect(forReader(text, { isTTY: false })).toBe(text)
+  expect(forReader(text, { isTTY: true })).toBe("a[31mb\n\tc\n")
 })

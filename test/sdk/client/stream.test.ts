@@ -164,6 +164,15 @@ describe("it ends", () => {
     expect(asked()).toBe(1)
   })
 
+  test("and tells of each lost connection before it tries again", async () => {
+    const { url } = await bytesServer((socket, head) =>
+      socket.end(afterOf(head) === 2 ? over : `${streamHead}${frames(afterOf(head) + 1, afterOf(head) + 1)}`),
+    )
+    const lost: string[] = []
+    expect(await read(streamOf(url, { onLost: ({ code }) => lost.push(code) }))).toEqual([1, 2])
+    expect(lost).toEqual(["admission_unavailable", "admission_unavailable"])
+  })
+
   test("with the end of the followed Session, without asking again, and not with that of another one", async () => {
     const other = "ses_01900000-0000-7000-8000-0000000000ff"
     const closed = { type: "session_closed", turnId: undefined }
