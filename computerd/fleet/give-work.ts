@@ -70,7 +70,7 @@ export const start = async (
   deps: FleetDeps,
 ): Promise<number | Failure> => {
   const { agent, sessionKey, computerId, idempotencyKey } = work
-  const input = await textOf(work.input, deps.stdin)
+  const input = await textOf(work.input, deps)
   if (!input.ok) return input.error
   const asked = { input: input.value, sessionKey, computerId, idempotencyKey }
   const { turn } = await client.agents.start(agent, asked)
@@ -85,7 +85,7 @@ export const enqueue = async (
   deps: FleetDeps,
 ): Promise<number | Failure> => {
   const { sessionId, idempotencyKey } = work
-  const input = await textOf(work.input, deps.stdin)
+  const input = await textOf(work.input, deps)
   if (!input.ok) return input.error
   const session = client.sessions.handle(sessionId)
   const past = work.follow ? await readPast(session, "now") : noPast

@@ -1,10 +1,9 @@
 /** `computerd fleet keys`: over the control plane's own socket, which its owner alone can open. */
-import { open } from "node:fs/promises"
+import { type FileHandle, open, rm } from "node:fs/promises"
 import { operatorClient } from "@computerd/control-plane/http/client"
-import type { ApiKey } from "@computerd/protocol/api/keys"
+import type { ApiKey, CreatedKey } from "@computerd/protocol/api/keys"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
-import { ApiKeyId, EnvironmentKey } from "@computerd/protocol/ids"
-import { judge } from "@computerd/protocol/judge"
+import type { ApiKeyId } from "@computerd/protocol/ids"
 import type { FleetCommand, KeyWork } from "../arguments/fleet/command.ts"
 import { failureLine } from "../failure.ts"
 import { writeOut } from "../output.ts"
@@ -13,7 +12,12 @@ import { exitFailure } from "./failure.ts"
 import { table } from "./table.ts"
 
 type KeysCommand = Extract<FleetCommand, { readonly verb: "fleet keys" }>
-type Creation = Extract<KeyWork, { readonly verb: "create" }>
+
+interface Asked {
+  readonly state: string
+  readonly work: Extract<KeyWork, { readonly verb: "create" }>
+  readonly json: boolean
+}
 
 interface Said {
   readonly out: string
@@ -39,7 +43,7 @@ const reasonOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "unknown reason"
 
 /** Before the key is made: a key whose text is lost cannot be read again. */
-const openOut = async (path: string): Promise<Result<Awaited<ReturnType<typeof open>>>> => {
+const openOut = async (path: string): Promise<Result<FileHandle>> => {
   try {
     return ok(await open(path, "wx", 0o600))
   } catch (error) {
@@ -47,39 +51,56 @@ const openOut = async (path: string): Promise<Result<Awaited<ReturnType<typeof o
   }
 }
 
-const make = async ({ state, work }: { readonly state: string; readonly work: Creation }) => {
-  const { name, permissions } = work
-  const environment = judge(EnvironmentKey, work.environment ?? "default")
-  if (!environment.ok) return fail("invalid_arguments", `--environment ${environment.error.message}`)
-  return operatorClient(state).createKey({
-    name,
-    permissions: [...permissions],
-    environment: environment.value,
+const make = ({ state, work }: Asked): Promise<Result<CreatedKey>> =>
+  operatorClient(state).createKey({
+    name: work.name,
+    permissions: [...work.permissions],
+    environment: work.environment,
   })
-}
 
-const create = async (command: KeysCommand, work: Creation): Promise<Result<Said>> => {
-  const file = work.out === undefined ? undefined : await openOut(work.out)
-  if (file?.ok === false) return file
+const write = async (file: FileHandle, { key, secret }: CreatedKey): Promise<Result<ApiKey>> => {
   try {
-    const made = await make({ state: command.state, work })
-    if (!made.ok) return made
-    const { key, secret } = made.value
-    await file?.value.writeFile(`${secret}\n`)
-    const shown = file === undefined ? secret : key.id
-    return ok({
-      out: command.json ? `${JSON.stringify(file === undefined ? made.value : { key })}\n` : `${shown}\n`,
-      err: file === undefined ? `computerd: key ${key.id}; its text is not shown again\n` : "",
-    })
-  } finally {
-    await file?.value.close()
+    await file.writeFile(`${secret}\n`)
+    return ok(key)
+  } catch (error) {
+    const what = `key ${key.id} was made and its text could not be written (${reasonOf(error)})`
+    return fail("invalid_configuration", `${what}: revoke it and make another one`)
   }
 }
 
-const revoke = async (command: KeysCommand, keyId: string): Promise<Result<Said>> => {
-  const id = judge(ApiKeyId, keyId)
-  if (!id.ok) return fail("invalid_arguments", `KEY ${id.error.message}`)
-  const revoked = await operatorClient(command.state).revokeKey(id.value)
+/** Leaves no file without the text of a key: the same command can be repeated. */
+const createIn = async (path: string, asked: Asked): Promise<Result<ApiKey>> => {
+  const opened = await openOut(path)
+  if (!opened.ok) return opened
+  const file = opened.value
+  let written: Result<ApiKey> | undefined
+  try {
+    const made = await make(asked)
+    written = made.ok ? await write(file, made.value) : made
+    return written
+  } finally {
+    await file.close()
+    if (written?.ok !== true) await rm(path, { force: true })
+  }
+}
+
+const create = async (asked: Asked): Promise<Result<Said>> => {
+  const { out } = asked.work
+  if (out !== undefined) {
+    const key = await createIn(out, asked)
+    if (!key.ok) return key
+    return ok({ out: asked.json ? `${JSON.stringify({ key: key.value })}\n` : `${key.value.id}\n`, err: "" })
+  }
+  const made = await make(asked)
+  if (!made.ok) return made
+  return ok({
+    out: asked.json ? `${JSON.stringify(made.value)}\n` : `${made.value.secret}\n`,
+    err: `computerd: key ${made.value.key.id}; its text is not shown again\n`,
+  })
+}
+
+const revoke = async (command: KeysCommand, keyId: ApiKeyId): Promise<Result<Said>> => {
+  const revoked = await operatorClient(command.state).revokeKey(keyId)
   if (!revoked.ok) return revoked
   return ok({ out: command.json ? `${JSON.stringify(revoked.value)}\n` : "revoked\n", err: "" })
 }
@@ -90,14 +111,15 @@ const list = async (command: KeysCommand): Promise<Result<Said>> => {
   return ok({ out: command.json ? `${JSON.stringify(listed.value)}\n` : keyRows(listed.value.keys), err: "" })
 }
 
-const work = (command: KeysCommand): Promise<Result<Said>> => {
-  switch (command.work.verb) {
+const perform = (command: KeysCommand): Promise<Result<Said>> => {
+  const { work, state, json } = command
+  switch (work.verb) {
     case "list":
       return list(command)
     case "create":
-      return create(command, command.work)
+      return create({ state, work, json })
     case "revoke":
-      return revoke(command, command.work.keyId)
+      return revoke(command, work.keyId)
   }
 }
 
@@ -105,7 +127,7 @@ export const runKeys = async (
   command: KeysCommand,
   { out, err }: Pick<FleetDeps, "out" | "err">,
 ): Promise<number> => {
-  const said = await work(command)
+  const said = await perform(command)
   if (!said.ok) {
     await writeOut(err, failureLine(said.error))
     return exitFailure

@@ -99,7 +99,7 @@ export const perform = async (client: HelmrClient, asked: Asked, deps: FleetDeps
       return showSession(client, work.sessionId, json, deps)
     case "send": {
       const { sessionId, turnId, message, idempotencyKey } = work
-      const text = await textOf(message, deps.stdin)
+      const text = await textOf(message, deps)
       if (!text.ok) return text.error
       const sent = await client.sessions.handle(sessionId).send(turnId, text.value, { idempotencyKey })
       return answer({ text: `${sent.id}\n`, value: sent }, json, deps)
@@ -133,7 +133,7 @@ export const perform = async (client: HelmrClient, asked: Asked, deps: FleetDeps
     }
     case "answer": {
       const { sessionId, questionId, idempotencyKey } = work
-      const text = await textOf(work.text, deps.stdin)
+      const text = await textOf(work.text, deps)
       if (!text.ok) return text.error
       const { questions } = client.sessions.handle(sessionId)
       const answered = await questions.answer(questionId, text.value, { idempotencyKey })

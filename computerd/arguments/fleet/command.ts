@@ -1,5 +1,6 @@
 /** `computerd fleet …` as a value: what is asked of a control plane's public API, or of its keys. */
 import type { Permission } from "@computerd/protocol/api/permissions"
+import type { ApiKeyId, EnvironmentKey } from "@computerd/protocol/ids"
 
 /** Given on the command line, or read from standard input. */
 export type GivenText = { readonly kind: "text"; readonly text: string } | { readonly kind: "stdin" }
@@ -86,11 +87,11 @@ export type KeyWork =
       readonly verb: "create"
       readonly name: string
       readonly permissions: readonly Permission[]
-      readonly environment: string | undefined
+      readonly environment: EnvironmentKey
       /** Where the text of the key is written, for its owner alone; absent: to standard output. */
       readonly out: string | undefined
     }
-  | { readonly verb: "revoke"; readonly keyId: string }
+  | { readonly verb: "revoke"; readonly keyId: ApiKeyId }
 
 export type FleetCommand =
   | { readonly verb: "fleet help" }

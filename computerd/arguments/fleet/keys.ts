@@ -2,6 +2,8 @@
 import { resolve } from "node:path"
 import { Permission } from "@computerd/protocol/api/permissions"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { ApiKeyId, EnvironmentKey } from "@computerd/protocol/ids"
+import { judge } from "@computerd/protocol/judge"
 import { type FlagSpec, type Options, readOptions } from "../options.ts"
 import type { FleetCommand, KeyWork } from "./command.ts"
 
@@ -33,6 +35,29 @@ const readPermissions = (given: readonly string[]): Result<readonly Permission[]
   return ok(Permission.options.filter((permission) => names.includes(permission)))
 }
 
+const readCreation = (options: Options, cwd: string): Result<KeyWork> => {
+  const name = options.text("name")
+  if (name === undefined) return refuse("keys create needs --name, by which people know the key")
+  const permissions = readPermissions(options.texts("permission"))
+  if (!permissions.ok) return permissions
+  const environment = judge(EnvironmentKey, options.text("environment") ?? "default")
+  if (!environment.ok) return refuse(`--environment ${environment.error.message}`)
+  const out = options.text("out")
+  return ok({
+    verb: "create",
+    name,
+    permissions: permissions.value,
+    environment: environment.value,
+    out: out === undefined ? undefined : resolve(cwd, out),
+  })
+}
+
+const readRevocation = (word: string | undefined): Result<KeyWork> => {
+  if (word === undefined) return refuse("keys revoke needs KEY, the id of a key")
+  const keyId = judge(ApiKeyId, word)
+  return keyId.ok ? ok({ verb: "revoke", keyId: keyId.value }) : refuse(`KEY ${keyId.error.message}`)
+}
+
 const workOf = (
   verb: KeyWork["verb"],
   options: Options,
@@ -42,23 +67,9 @@ const workOf = (
     case "list":
       return ok({ verb })
     case "revoke":
-      return words[0] === undefined
-        ? refuse("keys revoke needs KEY, the id of a key")
-        : ok({ verb, keyId: words[0] })
-    case "create": {
-      const name = options.text("name")
-      if (name === undefined) return refuse("keys create needs --name, by which people know the key")
-      const permissions = readPermissions(options.texts("permission"))
-      if (!permissions.ok) return permissions
-      const out = options.text("out")
-      return ok({
-        verb,
-        name,
-        permissions: permissions.value,
-        environment: options.text("environment"),
-        out: out === undefined ? undefined : resolve(cwd, out),
-      })
-    }
+      return readRevocation(words[0])
+    case "create":
+      return readCreation(options, cwd)
   }
 }
 

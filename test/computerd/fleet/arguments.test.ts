@@ -3,6 +3,7 @@ import { readCommand } from "@computerd/computerd/arguments/command"
 import { fleetHelp } from "@computerd/computerd/arguments/fleet/help"
 import { fleetVerbs } from "@computerd/computerd/arguments/fleet/verbs"
 import { Permission } from "@computerd/protocol/api/permissions"
+import { ApiKeyId, EnvironmentKey } from "@computerd/protocol/ids"
 
 const read = (line: string) => readCommand(`fleet ${line}`.trim().split(" "), { cwd: "/here" })
 const work = (line: string) => {
@@ -76,13 +77,14 @@ test("keys are listed, made and revoked", () => {
     verb: "create",
     name: "n",
     permissions: Permission.options,
-    environment: undefined,
+    environment: EnvironmentKey.parse("default"),
     out: "/here/f",
   })
   const some =
     "keys create --state s --name n --permission sessions:read,sessions:write --permission computers:read"
   expect(work(some)).toMatchObject({ permissions: ["computers:read", "sessions:read", "sessions:write"] })
-  expect(work("keys revoke key_1 --state s")).toEqual({ verb: "revoke", keyId: "key_1" })
+  const keyId = ApiKeyId.parse("key_00000000-0000-7000-8000-000000000001")
+  expect(work(`keys revoke ${keyId} --state s`)).toEqual({ verb: "revoke", keyId })
 })
 
 test("each wrong argument is refused by name", () => {
@@ -110,9 +112,12 @@ test("each wrong argument is refused by name", () => {
     "keys create --state s --permission all": "keys create needs --name",
     "keys create --state s --name n": "keys create needs --permission",
     "keys create --state s --name n --permission fly": '"fly" is none',
+    "keys create --state s --name n --permission all --environment A": "--environment must be",
     "keys revoke --state s": "keys revoke needs KEY",
+    "keys revoke hlm_secret --state s": "KEY must be a ApiKeyId",
     "keys list more --state s": '"more" is not expected',
   }
+  expect(refusal("keys revoke hlm_secret --state s")).not.toContain("hlm_secret")
   for (const [line, message] of Object.entries(expected))
     expect({ line, said: refusal(line) }).toEqual({ line, said: expect.stringContaining(message) })
 })

@@ -8,7 +8,7 @@ import { gather } from "@computerd/computerd/fleet/pages"
 import { placeOf } from "@computerd/computerd/fleet/place"
 import { table } from "@computerd/computerd/fleet/table"
 import { textOf } from "@computerd/computerd/fleet/text"
-import { forReader } from "@computerd/computerd/view/text"
+import { createInterrupt } from "@computerd/computerd/interrupt"
 import { apiBodyMaxBytes } from "@computerd/protocol/api/limits"
 import { HelmrApiError, HelmrConnectionError, HelmrError } from "@helmr/sdk"
 
@@ -88,18 +88,30 @@ test("text is taken from the command line or from standard input, within the bou
   const stdin = async function* (...chunks: readonly Uint8Array[]) {
     yield* chunks
   }
+  const read = (...chunks: readonly Uint8Array[]) =>
+    textOf({ kind: "stdin" }, { stdin: stdin(...chunks), interrupt: createInterrupt(() => () => undefined) })
   const whole = Buffer.from("häuser")
-  expect(await textOf({ kind: "text", text: "" }, stdin())).toEqual({ ok: true, value: "" })
-  expect(await textOf({ kind: "stdin" }, stdin(whole.subarray(0, 2), whole.subarray(2)))).toEqual({
-    ok: true,
-    value: "häuser",
-  })
-  expect(
-    await textOf({ kind: "stdin" }, stdin(new Uint8Array(apiBodyMaxBytes), Buffer.from("x"))),
-  ).toMatchObject({
+  const nothing = { stdin: stdin(), interrupt: createInterrupt(() => () => undefined) }
+  expect(await textOf({ kind: "text", text: "" }, nothing)).toEqual({ ok: true, value: "" })
+  expect(await read(whole.subarray(0, 2), whole.subarray(2))).toEqual({ ok: true, value: "häuser" })
+  expect(await read(new Uint8Array(apiBodyMaxBytes), Buffer.from("x"))).toMatchObject({
     ok: false,
     error: { code: "request_too_large" },
   })
+})
+
+test("an interrupt ends the reading of standard input, whoever holds it open", async () => {
+  const signals = new Map<string, () => void>()
+  const interrupt = createInterrupt((signal, listener) => {
+    signals.set(signal, listener)
+    return () => undefined
+  })
+  const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }
+  const reading = textOf({ kind: "stdin" }, { stdin: silent, interrupt })
+  signals.get("SIGINT")!()
+  expect(await reading.catch((error: unknown) => error)).toBe(interrupt.stop.reason)
+  const late = textOf({ kind: "stdin" }, { stdin: silent, interrupt })
+  expect(await late.catch((error: unknown) => error)).toBe(interrupt.stop.reason)
 })
 
 test("an outcome prints its response, else its result, and its exit code says how it ended", () => {
