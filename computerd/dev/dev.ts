@@ -13,7 +13,7 @@ import { embedControlPlane } from "../embedded.ts"
 import { aborted, endAtOnce, hearOfComputers } from "../end-at-once.ts"
 import { failureLine } from "../failure.ts"
 import { endingLine, type Interrupt, interruptedExitCode } from "../interrupt.ts"
-import { writeOut } from "../output.ts"
+import { writeAnswer, writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
 import { showWork } from "../view/show.ts"
 import { forReader, oneLine } from "../view/text.ts"
@@ -111,7 +111,7 @@ const runProgram = async (
   const { turn, output } = first.value
   const answer = answerOf({ turn, output }, command.json ? "json" : "readable")
   await writeOut(work.err, answer.error)
-  await writeOut(work.out, forReader(answer.out, work.out))
+  await writeAnswer(work.out, answer.out)
   return ok(answer.exitCode)
 }
 

@@ -1,6 +1,6 @@
 /** What a verb was asked for, and how it answers. */
 import type { FleetWork } from "../arguments/fleet/command.ts"
-import { writeOut } from "../output.ts"
+import { writeAnswer } from "../output.ts"
 import type { FleetDeps } from "./deps.ts"
 
 export interface Asked<Work extends FleetWork = FleetWork> {
@@ -14,6 +14,6 @@ export const answer = async (
   json: boolean,
   { out }: Pick<FleetDeps, "out">,
 ): Promise<number> => {
-  await writeOut(out, json ? `${JSON.stringify(said.value)}\n` : said.text)
+  await writeAnswer(out, json ? `${JSON.stringify(said.value)}\n` : said.text)
   return 0
 }

@@ -12,6 +12,7 @@ import type { FleetDeps } from "./deps.ts"
 import { exitFailure, failedOf } from "./failure.ts"
 import { perform } from "./perform.ts"
 import { placeOf } from "./place.ts"
+import { unlessAborted } from "./unless-aborted.ts"
 
 /** A person waits: who cannot be reached within a second is reported. Waits and streams go on for their own time. */
 const maxRetries = 2
@@ -21,18 +22,22 @@ const refuse = async (error: Failure, { err }: FleetDeps): Promise<number> => {
   return exitFailure
 }
 
-export const runFleet = async (
-  command: Extract<FleetCommand, { readonly verb: "fleet" }>,
-  deps: FleetDeps,
-): Promise<number> => {
-  const { environment, interrupt, err } = deps
+type Asked = Extract<FleetCommand, { readonly verb: "fleet" }>
+
+const run = async (command: Asked, deps: FleetDeps): Promise<number> => {
+  const { environment, interrupt } = deps
   const place = await placeOf({ ...command, environment })
   if (!place.ok) return refuse(place.error, deps)
+  const client = new HelmrClient({ ...place.value, maxRetries, signal: interrupt.stop })
+  const exitCode = await perform(client, command, deps)
+  return typeof exitCode === "number" ? exitCode : refuse(exitCode, deps)
+}
+
+export const runFleet = async (command: Asked, deps: FleetDeps): Promise<number> => {
+  const { interrupt, err } = deps
   try {
-    const client = new HelmrClient({ ...place.value, maxRetries, signal: interrupt.stop })
-    const exitCode = await perform(client, command, deps)
-    if (typeof exitCode === "number") return exitCode
-    return await refuse(exitCode, deps)
+    // The second signal also ends what is still being said to a reader that has stopped.
+    return await unlessAborted(run(command, deps), interrupt.kill)
   } catch (error) {
     if (interrupt.stop.aborted) return interruptedExitCode(interrupt.first() ?? "SIGINT")
     const failed = failedOf(error)

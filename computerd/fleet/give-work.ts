@@ -1,9 +1,9 @@
 /** The verbs that give work and wait for it. */
 import type { Failure } from "@computerd/protocol/errors"
 import type { HelmrClient, TurnHandle } from "@helmr/sdk"
-import type { EnqueueWork, FollowWork, StartWork, WaitWork } from "../arguments/fleet/command.ts"
-import { exitClosedPipe, writeOut } from "../output.ts"
-import { forReader, oneLine } from "../view/text.ts"
+import type { Afterwards, EnqueueWork, FollowWork, StartWork, WaitWork } from "../arguments/fleet/command.ts"
+import { writeAnswer, writeOut } from "../output.ts"
+import { oneLine } from "../view/text.ts"
 import { type Asked, answer } from "./answer.ts"
 import type { FleetDeps } from "./deps.ts"
 import { follow } from "./follow/follow.ts"
@@ -27,41 +27,48 @@ const settled = async (turn: TurnHandle, timeoutMs: number | undefined) => {
 const printOutcome = async (
   turn: TurnHandle,
   { json, timeoutMs }: { readonly json: boolean; readonly timeoutMs?: number | undefined },
-  { out, err }: FleetDeps,
+  { out, err, interrupt }: FleetDeps,
 ): Promise<number> => {
   const names = { sessionId: turn.sessionId, turnId: turn.id }
-  const waited = await settled(turn, timeoutMs)
+  const again = `the work goes on; computerd fleet wait ${turn.sessionId} ${turn.id} waits again`
+  const waited = await settled(turn, timeoutMs).catch(async (error: unknown) => {
+    if (interrupt.stop.aborted) await writeOut(err, `computerd: ${again}\n`)
+    throw error
+  })
   if (waited.status === "timeout") {
     if (json) await writeOut(out, `${JSON.stringify({ ...names, status: "timeout" })}\n`)
     await writeOut(err, `computerd: the Turn has not settled within ${timeoutMs} ms; it goes on\n`)
     return exitTimeout
   }
   const printed = printedOutcome(waited.outcome, { json, names })
-  await writeOut(out, forReader(printed.out, out))
+  await writeAnswer(out, printed.out)
   await writeOut(err, printed.err)
   return printed.exitCode
 }
 
-const followTurn = async (
-  client: HelmrClient,
-  { turn, past, json }: { readonly turn: TurnHandle; readonly past: Past; readonly json: boolean },
-  deps: FleetDeps,
-): Promise<number> => {
-  const session = client.sessions.handle(turn.sessionId)
-  const followed = await follow({ session, past, turnId: turn.id, json }, deps)
-  deps.interrupt.stop.throwIfAborted()
-  return followed === "reader_gone" ? exitClosedPipe : printOutcome(turn, { json }, deps)
+interface Given {
+  readonly turn: TurnHandle
+  readonly afterwards: Afterwards
+  readonly json: boolean
+  /** What need not be shown. */
+  readonly past: () => Promise<Past>
 }
 
-const announce = async (
-  turn: TurnHandle,
-  { follow: following, json }: { readonly follow: boolean; readonly json: boolean },
+/** What was given has been accepted. */
+const attend = async (
+  client: HelmrClient,
+  { turn, afterwards, json, past }: Given,
   deps: FleetDeps,
-): Promise<number | undefined> => {
-  const value = { sessionId: turn.sessionId, turnId: turn.id }
-  if (!following) return answer({ text: `${turn.sessionId} ${turn.id}\n`, value }, json, deps)
-  await writeOut(deps.err, `Session ${turn.sessionId}, Turn ${turn.id}\n`)
-  return undefined
+): Promise<number> => {
+  const { id: turnId, sessionId } = turn
+  if (afterwards === "leave")
+    return answer({ text: `${sessionId} ${turnId}\n`, value: { sessionId, turnId } }, json, deps)
+  await writeOut(deps.err, `Session ${sessionId}, Turn ${turnId}\n`)
+  if (afterwards === "follow") {
+    const session = client.sessions.handle(sessionId)
+    await follow({ session, past: await past(), turnId, json }, deps)
+  }
+  return printOutcome(turn, { json }, deps)
 }
 
 export const start = async (
@@ -69,14 +76,12 @@ export const start = async (
   { work, json }: Asked<StartWork>,
   deps: FleetDeps,
 ): Promise<number | Failure> => {
-  const { agent, sessionKey, computerId, idempotencyKey } = work
+  const { agent, sessionKey, computerId, idempotencyKey, afterwards } = work
   const input = await textOf(work.input, deps)
   if (!input.ok) return input.error
   const asked = { input: input.value, sessionKey, computerId, idempotencyKey }
   const { turn } = await client.agents.start(agent, asked)
-  return (
-    (await announce(turn, { ...work, json }, deps)) ?? followTurn(client, { turn, past: noPast, json }, deps)
-  )
+  return attend(client, { turn, afterwards, json, past: () => Promise.resolve(noPast) }, deps)
 }
 
 export const enqueue = async (
@@ -84,13 +89,14 @@ export const enqueue = async (
   { work, json }: Asked<EnqueueWork>,
   deps: FleetDeps,
 ): Promise<number | Failure> => {
-  const { sessionId, idempotencyKey } = work
+  const { sessionId, idempotencyKey, afterwards } = work
   const input = await textOf(work.input, deps)
   if (!input.ok) return input.error
   const session = client.sessions.handle(sessionId)
-  const past = work.follow ? await readPast(session, "now") : noPast
   const turn = await session.enqueue(input.value, { idempotencyKey })
-  return (await announce(turn, { ...work, json }, deps)) ?? followTurn(client, { turn, past, json }, deps)
+  // A repeated request names a Turn that may have settled long ago.
+  const past = () => readPast(session, { kind: "turn", turnId: turn.id })
+  return attend(client, { turn, afterwards, json, past }, deps)
 }
 
 export const wait = (
@@ -102,7 +108,7 @@ export const wait = (
   return printOutcome(client.sessions.handle(sessionId).turn(turnId), { json, timeoutMs }, deps)
 }
 
-/** Until the Session is closed. */
+/** Until the Session is closed, or nobody reads any more. */
 export const followSession = async (
   client: HelmrClient,
   { work, json }: Asked<FollowWork>,
@@ -110,10 +116,8 @@ export const followSession = async (
 ): Promise<number> => {
   const { sessionId, after } = work
   const session = client.sessions.handle(sessionId)
-  const past = after === undefined ? noPast : await readPast(session, after)
-  const followed = await follow({ session, past, turnId: undefined, json }, deps)
-  deps.interrupt.stop.throwIfAborted()
-  if (followed === "reader_gone") return exitClosedPipe
+  const past = after === undefined ? noPast : await readPast(session, { kind: "event", cursor: after })
+  await follow({ session, past, turnId: undefined, json }, deps)
   if (!json) await writeOut(deps.err, `${oneLine(`computerd: Session ${sessionId} is closed`)}\n`)
   return 0
 }

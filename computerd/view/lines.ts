@@ -5,15 +5,21 @@ import { outputLine, type Subject, type View } from "./view.ts"
 
 export const createLineView = (
   subject: Pick<Subject, "onLine" | "stamp">,
-  write: (text: string) => void,
+  write: (text: string) => Promise<void>,
   ports: Pick<Ports, "now">,
 ): View => {
   const startedAtMs = ports.now()
-  const forget = subject.onLine((line) => write(`${line}\n`), startedAtMs)
+  /** Of the last line; those before it are out by then. */
+  let written = Promise.resolve()
+  const put = (line: string): void => {
+    written = write(`${line}\n`)
+  }
+  const forget = subject.onLine(put, startedAtMs)
   return {
     output: (source, line, atMs = ports.now()) =>
-      write(`${subject.stamp(atMs, startedAtMs)} ${oneLine(outputLine(source, line))}\n`),
-    note: (line) => write(`${oneLine(line)}\n`),
+      put(`${subject.stamp(atMs, startedAtMs)} ${oneLine(outputLine(source, line))}`),
+    note: (line) => put(oneLine(line)),
+    flushed: () => written,
     close: forget,
   }
 }

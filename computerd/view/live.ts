@@ -66,6 +66,8 @@ export const createLiveView = (
       else omitted += 1
     },
     note: (line) => draw([oneLine(line)]),
+    // What comes between two frames is bounded.
+    flushed: () => Promise.resolve(),
     close: () => {
       stopTimer()
       stopResize()

@@ -1,4 +1,5 @@
 /** Chooses how work is shown: drawn in place on a terminal, in lines everywhere else. */
+import { writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
 import { createLineView } from "./lines.ts"
 import { createLiveView } from "./live.ts"
@@ -17,5 +18,5 @@ const canDraw = ({ err, environment }: ShowDeps): boolean => err.isTTY && enviro
 
 export const showWork = (subject: Subject, deps: ShowDeps): View => {
   if (canDraw(deps)) return createLiveView(subject, terminalOf(deps.err), deps)
-  return createLineView(subject, (text) => void deps.err.write(text), deps.ports)
+  return createLineView(subject, (text) => writeOut(deps.err, text), deps.ports)
 }

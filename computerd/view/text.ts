@@ -37,13 +37,9 @@ export const sessionWords = (status: SessionStatus, process: ProcessState): stri
 /** One line without controls, whatever a program wrote. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()
 
-const controls = /[\p{Cc}\p{Cf}]/gu
-
-/** Text with its lines, as it is for a pipe or a file, and without what could steer a terminal for one. */
-export const forReader = (text: string, { isTTY }: { readonly isTTY?: boolean }): string =>
-  isTTY === true
-    ? text.replace(controls, (control) => (control === "\n" || control === "\t" ? control : ""))
-    : text
+/** Lines stay lines and emoji stay whole, but nothing in them can move a cursor or turn the direction of reading. */
+export const harmless = (text: string): string =>
+  text.replaceAll("\r\n", "\n").replace(/(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu, " ")
 
 /** Cut to what a line of the terminal holds. */
 export const fitted = (line: string, columns: number): string => {

@@ -26,6 +26,8 @@ export interface View {
   readonly note: (line: string) => void
   /** A line that an Agent wrote; `source` says which. Without `atMs` it was just now. */
   readonly output: (source: string, line: string, atMs?: number) => void
+  /** Resolves once there is room for more. */
+  readonly flushed: () => Promise<void>
   /** Shows the last state and leaves the terminal as it was found. */
   readonly close: () => void
 }

@@ -4,6 +4,7 @@ import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "@compute
 import { eventLine } from "@computerd/computerd/dev/view/plain"
 import { fleetSubject } from "@computerd/computerd/dev/view/subject"
 import { treeFrame } from "@computerd/computerd/dev/view/tree"
+import { writeAnswer } from "@computerd/computerd/output"
 import { createLiveView } from "@computerd/computerd/view/live"
 import { elapsed, fitted, oneLine, shortId } from "@computerd/computerd/view/text"
 import {
@@ -16,6 +17,7 @@ import {
   TurnId,
 } from "@computerd/protocol/ids"
 import fc from "fast-check"
+import { sink } from "./sink.ts"
 
 const uuid = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`
 const base = {
@@ -203,6 +205,15 @@ test("durations, ids and foreign text are short and harmless", () => {
   expect(shortId("cmp_0190-1234-abcdefgh")).toBe("cmp_…abcdefgh")
   expect(oneLine("a\u001b[31m\n\u202eb")).toBe("a [31m b")
   expect(fitted("日本語テキスト", 7)).toBe("日本語…")
+})
+
+test("on a terminal an answer keeps its lines and emoji, and cannot steer it; elsewhere it is as it was given", async () => {
+  const given = "a\u001b[2J\u001b]0;x\u0007\u009b31m\u202eb\u0008\r\n\tline 👩‍💻\n"
+  for (const isTTY of [true, false]) {
+    const { stream, text } = sink({ isTTY })
+    await writeAnswer(stream, given)
+    expect(text()).toBe(isTTY ? "a [2J ]0;x  31m b \n\tline 👩‍💻\n" : given)
+  }
 })
 
 test("a response is printed as it is, a result as JSON, a failure as code and message", () => {

@@ -5,6 +5,9 @@ import type { ApiKeyId, EnvironmentKey } from "@computerd/protocol/ids"
 /** Given on the command line, or read from standard input. */
 export type GivenText = { readonly kind: "text"; readonly text: string } | { readonly kind: "stdin" }
 
+/** What is done once work has been accepted: nothing, or its end is waited for without or with a look at it. */
+export type Afterwards = "leave" | "wait" | "follow"
+
 interface Keyed {
   readonly idempotencyKey: string | undefined
 }
@@ -32,13 +35,13 @@ export interface StartWork extends Keyed {
   readonly input: GivenText
   readonly sessionKey: string | undefined
   readonly computerId: string | undefined
-  readonly follow: boolean
+  readonly afterwards: Afterwards
 }
 
 export interface EnqueueWork extends Keyed, OfSession {
   readonly verb: "enqueue"
   readonly input: GivenText
-  readonly follow: boolean
+  readonly afterwards: Afterwards
 }
 
 export interface WaitWork extends OfSession {

@@ -14,10 +14,11 @@ Programs
 
 Work
   start AGENT --input TEXT|-         start a Session; prints its id and that of its first Turn
-      --follow          show its tree live, then print the Turn's response; Ctrl-C ends the showing alone
+      --wait            wait for the Turn and print its response
+      --follow          show its tree live meanwhile; Ctrl-C ends the showing alone
       --session-key KEY   name the Session
       --computer ID     place it on this Computer
-  enqueue SESSION --input TEXT|-     give it another Turn; --follow as above
+  enqueue SESSION --input TEXT|-     give it another Turn; --wait and --follow as above
   send SESSION TURN --message TEXT|- send a message to a running Turn
   wait SESSION TURN [--timeout 10m]  wait for a Turn and print its response
   follow SESSION [--after CURSOR]    show a Session and its descendants until it is closed

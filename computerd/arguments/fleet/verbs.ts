@@ -3,7 +3,7 @@ import { resolve } from "node:path"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { FlagSpec, Options } from "../options.ts"
 import { readLimit, readPeriod } from "../values.ts"
-import type { FleetWork, GivenText } from "./command.ts"
+import type { Afterwards, FleetWork, GivenText } from "./command.ts"
 
 export interface Words {
   /** The positional arguments, as many as the verb names. */
@@ -58,6 +58,15 @@ const oneOf = <Choice extends string>(
   return ok(found)
 }
 
+const attending = { wait: toggle, follow: toggle } as const
+
+const afterwardsOf = ({ options }: Words): Result<Afterwards> => {
+  const [wait, follow] = [options.on("wait"), options.on("follow")]
+  if (wait && follow) return fail("invalid_arguments", "give --wait or --follow, not both")
+  if (follow) return ok("follow")
+  return ok(wait ? "wait" : "leave")
+}
+
 /** A verb that names a Session and nothing that has to be read. */
 const ofSession = (
   words: readonly string[],
@@ -93,10 +102,12 @@ export const fleetVerbs: Readonly<Record<string, Verb>> = {
   templates: definitions("templates"),
   start: {
     words: ["AGENT"],
-    flags: { ...keyed, input: mayBeEmpty, "session-key": text, computer: text, follow: toggle },
+    flags: { ...keyed, input: mayBeEmpty, "session-key": text, computer: text, ...attending },
     read: (words) => {
       const input = givenText(words, "input")
       if (!input.ok) return input
+      const afterwards = afterwardsOf(words)
+      if (!afterwards.ok) return afterwards
       const { options } = words
       return ok({
         verb: "start",
@@ -104,7 +115,7 @@ export const fleetVerbs: Readonly<Record<string, Verb>> = {
         input: input.value,
         sessionKey: options.text("session-key"),
         computerId: options.text("computer"),
-        follow: options.on("follow"),
+        afterwards: afterwards.value,
         ...keyOf(words),
       })
     },
@@ -130,13 +141,20 @@ export const fleetVerbs: Readonly<Record<string, Verb>> = {
   session: ofSession([], (_, sessionId) => ({ verb: "session", sessionId }), {}),
   enqueue: {
     words: ["SESSION"],
-    flags: { ...keyed, input: mayBeEmpty, follow: toggle },
+    flags: { ...keyed, input: mayBeEmpty, ...attending },
     read: (words) => {
       const input = givenText(words, "input")
       if (!input.ok) return input
-      const follow = words.options.on("follow")
+      const afterwards = afterwardsOf(words)
+      if (!afterwards.ok) return afterwards
       const sessionId = words.word("SESSION")
-      return ok({ verb: "enqueue", sessionId, input: input.value, follow, ...keyOf(words) })
+      return ok({
+        verb: "enqueue",
+        sessionId,
+        input: input.value,
+        afterwards: afterwards.value,
+        ...keyOf(words),
+      })
     },
   },
   send: {

@@ -1,11 +1,16 @@
-/** Follows a tree of Sessions and shows it, until its root is closed, a Turn has settled, or a signal comes. */
-import type { HelmrError, SessionEvent, SessionHandle } from "@helmr/sdk"
-import { readerGone, writeOut } from "../../output.ts"
+/**
+ * Follows a tree of Sessions and shows it, until its root is closed, a Turn has settled, a signal comes, or nobody reads
+ * what is shown any more.
+ */
+import type { SessionEvent, SessionHandle } from "@helmr/sdk"
+import { writeAnswer, writeOut } from "../../output.ts"
 import { showWork } from "../../view/show.ts"
 import { oneLine } from "../../view/text.ts"
 import type { FleetDeps } from "../deps.ts"
+import { unlessAborted } from "../unless-aborted.ts"
 import type { Past } from "./past.ts"
 import { createPicture } from "./picture.ts"
+import { readerOf } from "./reader.ts"
 
 export interface Following {
   readonly session: SessionHandle
@@ -15,72 +20,73 @@ export interface Following {
   readonly json: boolean
 }
 
+interface Shower {
+  /** Where it shows. */
+  readonly stream: NodeJS.WriteStream
+  /** Resolves once there is room for more: a slow reader costs time and not memory. */
+  readonly show: (event: SessionEvent) => Promise<void>
+  readonly close: () => void
+}
+
+const inJson = ({ out }: FleetDeps): Shower => ({
+  stream: out,
+  show: (event) => writeAnswer(out, `${JSON.stringify(event)}\n`),
+  close: () => undefined,
+})
+
+const inPicture = ({ past }: Following, deps: FleetDeps): Shower => {
+  const { interrupt, ports, err } = deps
+  const picture = createPicture(past.tree, ports)
+  const view = showWork(picture.subject, { ...deps, interrupted: () => interrupt.stop.aborted })
+  return {
+    stream: err,
+    show: (event) => {
+      picture.add(event, view)
+      return view.flushed()
+    },
+    close: view.close,
+  }
+}
+
 const isLast = (event: SessionEvent, { session, turnId }: Following): boolean =>
   event.type === "turn_settled" && event.sessionId === session.id && event.turnId === turnId
 
-interface Shown {
-  readonly event: (event: SessionEvent) => void | Promise<void>
-  /** A line that is no event. */
-  readonly note: (line: string) => void
+/** Where the next one may begin. */
+interface Place {
+  after: string | undefined
 }
 
-/** How the following ended; only `over` is the end of what was followed. */
-export type Followed = "over" | "interrupted" | "reader_gone"
-
-const holdNote = (event: SessionEvent): string | undefined =>
-  event.type === "hold_placed" && event.kind === "recovery"
-    ? `computerd: waits for a person: computerd fleet resume ${event.sessionId} ${event.holdId}`
-    : undefined
-
-const each = async (
-  following: Following,
-  signals: { readonly stop: AbortSignal; readonly gone: AbortSignal },
-  shown: Shown,
-): Promise<Followed> => {
-  const { session, past } = following
-  const { stop, gone } = signals
-  let { after } = past
-  let isCut = false
-  const onLost = ({ message }: HelmrError): void => {
-    if (!isCut) shown.note(`computerd: not connected, trying again: ${message}`)
-    isCut = true
-  }
-  const signal = AbortSignal.any([stop, gone])
+const showAll = async (following: Following, place: Place, deps: FleetDeps): Promise<void> => {
+  const { session, turnId, json } = following
+  const { stop } = deps.interrupt
+  const shower = json ? inJson(deps) : inPicture(following, deps)
+  const reader = readerOf(shower.stream)
+  // How a Turn ends is said by the exit code too, which needs no reader of the events.
+  const signal = turnId === undefined ? AbortSignal.any([stop, reader.gone]) : stop
   try {
-    for await (const event of session.events.stream({ after, tree: true, signal, onLost })) {
-      if (isCut) shown.note("computerd: connected again")
-      isCut = false
-      await shown.event(event)
-      after = event.cursor
-      const note = holdNote(event)
-      if (note !== undefined) shown.note(note)
-      if (isLast(event, following)) return "over"
+    for await (const event of session.events.stream({ after: place.after, tree: true, signal })) {
+      await unlessAborted(shower.show(event), stop)
+      place.after = event.cursor
+      if (isLast(event, following)) return
     }
-    if (!signal.aborted) return "over"
-    return gone.aborted ? "reader_gone" : "interrupted"
+    stop.throwIfAborted()
   } finally {
-    if (stop.aborted) {
-      const from = after === undefined ? "" : ` --after ${after}`
-      shown.note(`computerd: the work goes on; computerd fleet follow ${session.id}${from} shows what comes`)
-    }
+    shower.close()
+    reader.forget()
   }
 }
 
-/** Rejects as the stream does. */
-export const follow = async (following: Following, deps: FleetDeps): Promise<Followed> => {
-  const { interrupt, ports, out, err } = deps
-  const { stop } = interrupt
-  if (following.json) {
-    const event = (one: SessionEvent) => writeOut(out, `${JSON.stringify(one)}\n`)
-    const note = (line: string) => void err.write(`${oneLine(line)}\n`)
-    return each(following, { stop, gone: readerGone(out) }, { event, note })
-  }
-  const picture = createPicture(following.past.tree, ports)
-  const view = showWork(picture.subject, { ...deps, interrupted: () => stop.aborted })
+/** Rejects as the stream does, and when a signal came. What was begun goes on then: it says how to see what comes. */
+export const follow = async (following: Following, deps: FleetDeps): Promise<void> => {
+  const { session, past, turnId } = following
+  const place: Place = { after: past.after }
   try {
-    const event = (one: SessionEvent) => picture.add(one, view)
-    return await each(following, { stop, gone: readerGone(err) }, { event, note: view.note })
-  } finally {
-    view.close()
+    await showAll(following, place, deps)
+  } catch (error) {
+    const isThere = turnId !== undefined || place.after !== past.after || deps.interrupt.stop.aborted
+    const from = place.after === undefined ? "" : ` --after ${place.after}`
+    const line = `computerd: the work goes on; computerd fleet follow ${session.id}${from} shows what comes`
+    if (isThere) await writeOut(deps.err, `${oneLine(line)}\n`)
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 /** What happened in a tree of Sessions before it is followed: known, so that what comes is understood, but not shown again. */
-import type { Events } from "@helmr/sdk"
+import type { Events, SessionEvent } from "@helmr/sdk"
 import { emptyTree, type Tree, treeAfter } from "./tree.ts"
 
 export interface Past {
@@ -10,22 +10,38 @@ export interface Past {
 
 export const noPast: Past = { tree: emptyTree, after: undefined }
 
+/** With the event of a cursor, or before a Turn was queued. */
+export type PastEnd =
+  | { readonly kind: "event"; readonly cursor: string }
+  | { readonly kind: "turn"; readonly turnId: string }
+
 const pageMax = 100
 
-/** Up to the event with this cursor, or up to now. */
+/** How many of these events are of the past when it ends among them. */
+const knownOf = (events: readonly SessionEvent[], end: PastEnd): number | undefined => {
+  const at = events.findIndex((event) =>
+    end.kind === "event"
+      ? event.cursor === end.cursor
+      : event.type === "turn_queued" && event.turnId === end.turnId,
+  )
+  if (at === -1) return undefined
+  return end.kind === "event" ? at + 1 : at
+}
+
 export const readPast = async (
   { events }: { readonly events: Pick<Events, "list"> },
-  until: string | "now",
+  end: PastEnd,
 ): Promise<Past> => {
   let past = noPast
   for (;;) {
     const { after } = past
     const page = await events.list({ after, tree: true, limit: pageMax })
-    const end = page.events.findIndex(({ cursor }) => cursor === until)
-    const seen = end === -1 ? page.events : page.events.slice(0, end + 1)
-    past = { tree: seen.reduce(treeAfter, past.tree), after: page.nextCursor ?? after }
-    if (end !== -1) return { ...past, after: until }
+    const known = knownOf(page.events, end)
+    const seen = page.events.slice(0, known)
+    const tree = seen.reduce(treeAfter, past.tree)
+    if (known !== undefined) return { tree, after: seen.at(-1)?.cursor ?? after }
+    past = { tree, after: page.nextCursor ?? after }
     // A cursor that was not met is judged by the stream.
-    if (!page.more) return until === "now" ? past : { ...past, after: until }
+    if (!page.more) return end.kind === "event" ? { tree, after: end.cursor } : past
   }
 }

@@ -34,7 +34,7 @@ test("every verb takes its words and flags, with paths made absolute", () => {
     input: stdin,
     sessionKey: "s",
     computerId: "c",
-    follow: true,
+    afterwards: "follow",
     ...keyed,
   })
   expect(work("sessions --status closed --limit 200 --root r")).toMatchObject({
@@ -43,7 +43,8 @@ test("every verb takes its words and flags, with paths made absolute", () => {
     limit: 200,
     rootSessionId: "r",
   })
-  expect(work("enqueue s --input x")).toMatchObject({ sessionId: "s", input: text, follow: false })
+  expect(work("enqueue s --input x")).toMatchObject({ sessionId: "s", input: text, afterwards: "leave" })
+  expect(work("enqueue s --input x --wait")).toMatchObject({ afterwards: "wait" })
   expect(work("send s t --message x")).toMatchObject({ sessionId: "s", turnId: "t", message: text })
   expect(work("wait s t --timeout 5m")).toEqual({
     verb: "wait",
@@ -96,6 +97,7 @@ test("each wrong argument is refused by name", () => {
     deploy: "fleet deploy DIR: DIR is missing",
     "deploy a b": '"b" is not expected',
     "start a": "--input is needed",
+    "start a --input x --wait --follow": "give --wait or --follow, not both",
     "start --input x": "AGENT is missing",
     "enqueue s": "--input is needed",
     "send s --message x": "TURN is missing",

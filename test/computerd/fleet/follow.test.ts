@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test"
 import { sessionFrame } from "@computerd/computerd/fleet/follow/frame"
 import { eventText } from "@computerd/computerd/fleet/follow/line"
-import { readPast } from "@computerd/computerd/fleet/follow/past"
+import { noPast, readPast } from "@computerd/computerd/fleet/follow/past"
 import { createPicture } from "@computerd/computerd/fleet/follow/picture"
 import { emptyTree, type Tree, treeAfter } from "@computerd/computerd/fleet/follow/tree"
 import type { EventBody, EventPage, ListEventsOptions, SessionEvent } from "@helmr/sdk"
@@ -149,12 +149,23 @@ const sessionOf = (events: readonly SessionEvent[]) => {
   return { events: { list } }
 }
 
-test("what was before is known up to now, up to a cursor, and not beyond", async () => {
+test("what was before is known up to a cursor, or to where a Turn was queued, and not beyond", async () => {
   const events = story()
   const session = sessionOf(events)
-  expect(await readPast(session, "now")).toEqual({ tree: treeOf(events), after: events.at(-1)!.cursor })
-  const cursor = events[5]!.cursor
-  expect(await readPast(session, cursor)).toEqual({ tree: treeOf(events.slice(0, 6)), after: cursor })
-  expect((await readPast(session, "elsewhere")).after).toBe("elsewhere")
-  expect(await readPast(sessionOf([]), "now")).toEqual({ tree: emptyTree, after: undefined })
+  const pastOf = (count: number) => ({
+    tree: treeOf(events.slice(0, count)),
+    after: events[count - 1]?.cursor,
+  })
+  const before = (turnId: string) => readPast(session, { kind: "turn", turnId })
+  expect(await before(id("trn", 1))).toEqual(pastOf(1))
+  expect(await before(id("trn", 2))).toEqual(pastOf(6))
+  expect(await before(id("trn", 3))).toEqual(pastOf(events.length))
+  expect(await readPast(session, { kind: "event", cursor: events[5]!.cursor })).toEqual(pastOf(6))
+  const elsewhere = { kind: "event", cursor: "elsewhere" } as const
+  expect((await readPast(session, elsewhere)).after).toBe("elsewhere")
+  expect(await readPast(sessionOf([]), { kind: "turn", turnId: "t" })).toEqual(noPast)
+  // The first event of a page: the place is the end of the page before.
+  const fifth = [...events.slice(0, 4), event(root, queued(9)), ...events.slice(4)]
+  const paged = await readPast(sessionOf(fifth), { kind: "turn", turnId: id("trn", 9) })
+  expect(paged.after).toBe(fifth[3]!.cursor)
 })

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { runKeys } from "@computerd/computerd/fleet/keys"
 import { operatorSocketName } from "@computerd/control-plane/http/messages"
 import { EnvironmentKey } from "@computerd/protocol/ids"
-import { sink } from "./sink.ts"
+import { sink } from "../sink.ts"
 
 let state: string
 beforeEach(async () => {

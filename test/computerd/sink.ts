@@ -7,11 +7,11 @@ export const sink = ({ isTTY = false } = {}) => {
   let gone = false
   const stream = new Writable({
     decodeStrings: false,
-    autoDestroy: false,
     write: (chunk: string, _, done) => {
       const take = (): void => {
         if (!gone) text += chunk
-        done(gone ? Object.assign(new Error("EPIPE"), { code: "EPIPE" }) : null)
+        else stream.emit("error", new Error("EPIPE"))
+        done()
       }
       if (held === undefined) take()
       else held.push(take)
