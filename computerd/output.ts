@@ -20,10 +20,3 @@ export const tolerateClosedStreams = (streams: readonly NodeJS.WriteStream[]): v
 
 /** As a command has it that a write to a closed pipe ends: 128 and the number of SIGPIPE. */
 export const exitClosedPipe = 141
-
-/** Aborts when nobody reads the stream any more, which a write finds out. */
-export const readerGone = (stream: NodeJS.WriteStream): AbortSignal => {
-  const gone = new AbortController()
-  stream.once("error", () => gone.abort())
-  return gone.signal
-}

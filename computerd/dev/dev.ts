@@ -16,7 +16,7 @@ import { endingLine, type Interrupt, interruptedExitCode } from "../interrupt.ts
 import { writeAnswer, writeOut } from "../output.ts"
 import type { Ports } from "../ports.ts"
 import { showWork } from "../view/show.ts"
-import { forReader, oneLine } from "../view/text.ts"
+import { oneLine } from "../view/text.ts"
 import { answerOf } from "./answer.ts"
 import { createNotices, type Notices } from "./notices.ts"
 import { consoleFolders, showConsole } from "./output/console.ts"

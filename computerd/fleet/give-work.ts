@@ -2,7 +2,7 @@
 import type { Failure } from "@computerd/protocol/errors"
 import type { HelmrClient, TurnHandle } from "@helmr/sdk"
 import type { Afterwards, EnqueueWork, FollowWork, StartWork, WaitWork } from "../arguments/fleet/command.ts"
-import { writeAnswer, writeOut } from "../output.ts"
+import { exitClosedPipe, writeAnswer, writeOut } from "../output.ts"
 import { oneLine } from "../view/text.ts"
 import { type Asked, answer } from "./answer.ts"
 import type { FleetDeps } from "./deps.ts"
@@ -66,7 +66,8 @@ const attend = async (
   await writeOut(deps.err, `Session ${sessionId}, Turn ${turnId}\n`)
   if (afterwards === "follow") {
     const session = client.sessions.handle(sessionId)
-    await follow({ session, past: await past(), turnId, json }, deps)
+    const followed = await follow({ session, past: await past(), turnId, json }, deps)
+    if (followed === "reader_gone") return exitClosedPipe
   }
   return printOutcome(turn, { json }, deps)
 }
@@ -117,7 +118,8 @@ export const followSession = async (
   const { sessionId, after } = work
   const session = client.sessions.handle(sessionId)
   const past = after === undefined ? noPast : await readPast(session, { kind: "event", cursor: after })
-  await follow({ session, past, turnId: undefined, json }, deps)
+  const followed = await follow({ session, past, turnId: undefined, json }, deps)
+  if (followed === "reader_gone") return exitClosedPipe
   if (!json) await writeOut(deps.err, `${oneLine(`computerd: Session ${sessionId} is closed`)}\n`)
   return 0
 }

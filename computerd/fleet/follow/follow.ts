@@ -2,7 +2,7 @@
  * Follows a tree of Sessions and shows it, until its root is closed, a Turn has settled, a signal comes, or nobody reads
  * what is shown any more.
  */
-import type { SessionEvent, SessionHandle } from "@helmr/sdk"
+import type { HelmrError, SessionEvent, SessionHandle } from "@helmr/sdk"
 import { writeAnswer, writeOut } from "../../output.ts"
 import { showWork } from "../../view/show.ts"
 import { oneLine } from "../../view/text.ts"
@@ -25,12 +25,15 @@ interface Shower {
   readonly stream: NodeJS.WriteStream
   /** Resolves once there is room for more: a slow reader costs time and not memory. */
   readonly show: (event: SessionEvent) => Promise<void>
+  /** A line that is no event. */
+  readonly note: (line: string) => void
   readonly close: () => void
 }
 
-const inJson = ({ out }: FleetDeps): Shower => ({
+const inJson = ({ out, err }: FleetDeps): Shower => ({
   stream: out,
   show: (event) => writeAnswer(out, `${JSON.stringify(event)}\n`),
+  note: (line) => void writeOut(err, `${oneLine(line)}\n`),
   close: () => undefined,
 })
 
@@ -44,6 +47,7 @@ const inPicture = ({ past }: Following, deps: FleetDeps): Shower => {
       picture.add(event, view)
       return view.flushed()
     },
+    note: view.note,
     close: view.close,
   }
 }
@@ -56,20 +60,49 @@ interface Place {
   after: string | undefined
 }
 
-const showAll = async (following: Following, place: Place, deps: FleetDeps): Promise<void> => {
+/** What was lost is told once, until something is heard again. */
+const connectionNotes = (note: Shower["note"]) => {
+  let isLost = false
+  return {
+    lost: ({ message }: HelmrError): void => {
+      if (!isLost) note(`computerd: not connected, trying again: ${message}`)
+      isLost = true
+    },
+    heard: (): void => {
+      if (isLost) note("computerd: connected again")
+      isLost = false
+    },
+  }
+}
+
+/** Only a person can release a recovery hold. */
+const noteHold = (event: SessionEvent, note: Shower["note"]): void => {
+  if (event.type === "hold_placed" && event.kind === "recovery")
+    note(`computerd: waits for a person: computerd fleet resume ${event.sessionId} ${event.holdId}`)
+}
+
+/** Only `over` is the end of what was followed. */
+export type Followed = "over" | "reader_gone"
+
+const showAll = async (following: Following, place: Place, deps: FleetDeps): Promise<Followed> => {
   const { session, turnId, json } = following
   const { stop } = deps.interrupt
   const shower = json ? inJson(deps) : inPicture(following, deps)
   const reader = readerOf(shower.stream)
-  // How a Turn ends is said by the exit code too, which needs no reader of the events.
-  const signal = turnId === undefined ? AbortSignal.any([stop, reader.gone]) : stop
+  const notes = connectionNotes(shower.note)
+  // How a Turn ends is said on standard output, which may have a reader when the picture has none.
+  const signal = json || turnId === undefined ? AbortSignal.any([stop, reader.gone]) : stop
+  const options = { after: place.after, tree: true, signal, onLost: notes.lost }
   try {
-    for await (const event of session.events.stream({ after: place.after, tree: true, signal })) {
+    for await (const event of session.events.stream(options)) {
+      notes.heard()
       await unlessAborted(shower.show(event), stop)
       place.after = event.cursor
-      if (isLast(event, following)) return
+      noteHold(event, shower.note)
+      if (isLast(event, following)) return "over"
     }
     stop.throwIfAborted()
+    return signal.aborted ? "reader_gone" : "over"
   } finally {
     shower.close()
     reader.forget()
@@ -77,11 +110,11 @@ const showAll = async (following: Following, place: Place, deps: FleetDeps): Pro
 }
 
 /** Rejects as the stream does, and when a signal came. What was begun goes on then: it says how to see what comes. */
-export const follow = async (following: Following, deps: FleetDeps): Promise<void> => {
+export const follow = async (following: Following, deps: FleetDeps): Promise<Followed> => {
   const { session, past, turnId } = following
   const place: Place = { after: past.after }
   try {
-    await showAll(following, place, deps)
+    return await showAll(following, place, deps)
   } catch (error) {
     const isThere = turnId !== undefined || place.after !== past.after || deps.interrupt.stop.aborted
     const from = place.after === undefined ? "" : ` --after ${place.after}`

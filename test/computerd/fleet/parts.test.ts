@@ -153,9 +153,3 @@ test("a failure names its code and field, tells a wrong argument from a refusal,
   expect(failedOf(lost)?.line).toContain("--idempotency-key key-1 repeats it")
   expect(failedOf(new Error("a fault"))).toBeUndefined()
 })
-
-test("what an Agent says reaches a pipe as it is, and a terminal without what could steer it", () => {
-  const text = "a\u001b[31mb\u0007\u202e\n\tc\n"
-  expect(forReader(text, { isTTY: false })).toBe(text)
-  expect(forReader(text, { isTTY: true })).toBe("a[31mb\n\tc\n")
-})
