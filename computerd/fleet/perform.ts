@@ -35,10 +35,13 @@ const turnsShown = 20
 
 const showSession = async (client: HelmrClient, sessionId: string, json: boolean, deps: FleetDeps) => {
   const session = await client.sessions.get(sessionId)
-  const { turns } = await session.turns.list({ limit: turnsShown })
-  // What can be done with it is not part of what it is.
-  const record: unknown = JSON.parse(JSON.stringify(session))
-  return answer({ text: sessionDetail(session, turns), value: { session: record, turns } }, json, deps)
+  const { turns, nextCursor } = await session.turns.list({ limit: turnsShown })
+  const more = nextCursor !== undefined
+  const value = { session, turns, more }
+  const exitCode = await answer({ text: sessionDetail(session, turns), value }, json, deps)
+  if (more && !json)
+    await writeOut(deps.err, `computerd: there are more Turns; the newest ${turnsShown} are shown\n`)
+  return exitCode
 }
 
 const deploy = async (

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test"
 import { lstat } from "node:fs/promises"
 import { join } from "node:path"
+import { HelmrClient } from "@helmr/sdk"
 import { type Fixture, fixture } from "../examples/fixture.ts"
 import { boundMs, computerd, eventually, type Run, type Sandbox, sandbox } from "./sandbox.ts"
 
@@ -11,6 +12,7 @@ let plane: Run
 let url: string
 let state: string
 let keyFile: string
+let client: HelmrClient
 
 const program = `import { agent, image, template } from "@helmr/sdk"
 import { Client } from "@modelcontextprotocol/sdk/client/index.js"
@@ -94,14 +96,11 @@ const start = async (agent: string, input: string) => {
   return { sessionId, turnId }
 }
 
+/** Looks with a client of its own: a process for each look would take longer than what it looks for. */
 const running = ({ sessionId, turnId }: { readonly sessionId: string; readonly turnId: string }) =>
   eventually("a running Turn", async () => {
-    const { turns } = await json("session", sessionId)
-    return turns.some(
-      (turn: { id: string; status: string }) => turn.id === turnId && turn.status === "running",
-    )
-      ? true
-      : undefined
+    const { status } = await client.sessions.handle(sessionId).turn(turnId).get()
+    return status === "running" ? true : undefined
   })
 
 beforeAll(async () => {
@@ -121,6 +120,7 @@ beforeAll(async () => {
     ...["--name", "test", "--permission", "all", "--out", keyFile],
   ).done
   expect(exitCode).toBe(0)
+  client = new HelmrClient({ baseUrl: url, apiKey: (await Bun.file(keyFile).text()).trim() })
   await ok("deploy", join(folder.path, "program"))
 }, boundMs)
 
@@ -160,9 +160,17 @@ test(
     expect(session).toMatchObject({ id: sessionId, agent: "clerk", status: "open" })
     expect(session).not.toHaveProperty("turns")
     expect(turns).toMatchObject([{ id: turnId, status: "completed" }])
-    const again = await json("enqueue", sessionId, "--input", "fail", "--idempotency-key", "once")
-    expect(await json("enqueue", sessionId, "--input", "fail", "--idempotency-key", "once")).toEqual(again)
-    expect(await said("wait", sessionId, again.turnId)).toMatchObject({ exitCode: 1, out: "" })
+    const once = ["enqueue", sessionId, "--input", "fail", "--idempotency-key", "once"]
+    const waited = await said(...once, "--wait", "--json")
+    const outcome = JSON.parse(waited.out)
+    expect({ exitCode: waited.exitCode, outcome }).toMatchObject({
+      exitCode: 1,
+      outcome: { sessionId, status: "failed", error: { code: "handler_failed" } },
+    })
+    const again = await said(...once, "--follow")
+    expect(again).toMatchObject({ exitCode: 1, out: "" })
+    expect(again.err).toContain(`Turn ${outcome.turnId}: failed (handler_failed)`)
+    expect(again.err).not.toContain(turnId)
     await ok("close", sessionId)
     const { exitCode, out } = await following.done
     const types = out
@@ -238,6 +246,7 @@ test(
     expect(await ok("templates")).toMatch(/box\s+1\s+268435456\s+ordinary/)
     const { sessions } = await json("sessions", "--agent", "hand", "--limit", "1")
     expect(sessions).toMatchObject([{ agent: "hand", template: "box" }])
+    expect(sessions[0]).not.toHaveProperty("events")
   },
   boundMs,
 )
@@ -250,12 +259,17 @@ test(
     run.signal("SIGINT")
     const { exitCode, out, err } = await run.done
     expect({ exitCode, out }).toEqual({ exitCode: 130, out: "" })
-    const [, sessionId = ""] =
-      /the work goes on; computerd fleet follow (ses_\S+) --after \S+ shows what comes/.exec(err) ?? []
+    const [, sessionId = "", cursor = ""] =
+      /the work goes on; computerd fleet follow (ses_\S+) --after (\S+) shows what comes/.exec(err) ?? []
     const { session, turns } = await json("session", sessionId)
     expect(session).toMatchObject({ status: "open", holds: [] })
     expect(turns).toMatchObject([{ status: "running" }])
+    const following = fleet("follow", sessionId, "--after", cursor)
     await ok("cancel", sessionId)
+    const rest = await following.done
+    expect(rest).toMatchObject({ exitCode: 0, out: "" })
+    expect(rest.err).toEndWith(`computerd: Session ${sessionId} is closed\n`)
+    expect(rest.err).not.toContain("listening")
   },
   boundMs,
 )

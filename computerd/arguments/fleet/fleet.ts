@@ -53,11 +53,9 @@ const readWork = ({ name, verb, rest }: Found, cwd: string): Result<FleetCommand
 /** `argv` is what follows `fleet`. */
 export const readFleet = (argv: readonly string[], cwd: string): Result<FleetCommand> => {
   const [first, ...rest] = argv
-  if (first === undefined) return refuse("a verb of fleet is missing; see computerd fleet --help")
+  if (first === undefined) return refuse("a verb of fleet is missing")
   if (first === "help") return ok({ verb: "fleet help" })
   if (first === "keys") return readKeys(rest, cwd)
   const found = find(argv)
-  return found === undefined
-    ? refuse(`"${first}" is no verb of fleet; see computerd fleet --help`)
-    : readWork(found, cwd)
+  return found === undefined ? refuse(`"${first}" is no verb of fleet`) : readWork(found, cwd)
 }

@@ -124,11 +124,13 @@ test("each wrong argument is refused by name", () => {
     expect({ line, said: refusal(line) }).toEqual({ line, said: expect.stringContaining(message) })
 })
 
-test("help names every verb and every flag of it", () => {
+test("help names every verb and every flag of it, and docs/fleet.md every verb", async () => {
+  const docs = await Bun.file(new URL("../../../docs/fleet.md", import.meta.url)).text()
   expect(read("--help")).toMatchObject({ value: { verb: "fleet help" } })
   expect(read("start a --help")).toMatchObject({ value: { verb: "fleet help" } })
   for (const [name, { words, flags }] of Object.entries(fleetVerbs)) {
     expect(fleetHelp).toContain([name, ...words].join(" "))
+    expect(docs).toContain(`\`${[name, ...words].join(" ")}`)
     for (const flag of Object.keys(flags)) expect(fleetHelp).toContain(`--${flag}`)
   }
 })

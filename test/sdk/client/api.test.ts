@@ -112,6 +112,9 @@ describe("work", () => {
     expect(await next.wait({ timeoutMs: 1 })).toEqual({ status: "timeout" })
     expect((await session.turns.list()).turns.map((one) => one.id)).toEqual([next.id, turn.id])
     expect(await session.turns.get(turn.id)).toMatchObject({ status: "completed", result: { answer: 42 } })
+    const record: unknown = JSON.parse(JSON.stringify(await client.sessions.get(session.id)))
+    expect(record).toEqual(expect.objectContaining({ id: session.id, agent: "lead", holds: [] }))
+    for (const handle of ["turns", "events", "questions"]) expect(record).not.toHaveProperty(handle)
     const filters = { agent: "lead", status: "open" } as const
     expect((await client.sessions.list(filters)).sessions.map((one) => one.id)).toEqual([session.id])
     expect((await client.sessions.list({ agent: "worker" })).sessions).toEqual([])
