@@ -366,3 +366,23 @@ test(
   },
   boundMs,
 )
+
+test(
+  "following goes on over a control plane that was killed and started again",
+  async () => {
+    const { sessionId, turnId } = await start("clerk", "listen")
+    const following = fleet("follow", sessionId)
+    await following.line(/clerk \| listening/)
+    plane.signal("SIGKILL")
+    await plane.done
+    plane = place.run(computerd, "control-plane", "--state", state, "--api", new URL(url).host)
+    await plane.line(/"api_listening"/)
+    await ok("send", sessionId, turnId, "--message", "still there")
+    expect(await ok("wait", sessionId, turnId)).toBe("still there")
+    await ok("close", sessionId)
+    const { exitCode, err } = await following.done
+    expect(exitCode).toBe(0)
+    for (const once of ["| listening", ": completed", ": closed"]) expect(err.split(once)).toHaveLength(2)
+  },
+  boundMs,
+)
