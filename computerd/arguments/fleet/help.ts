@@ -51,5 +51,5 @@ Lists show 50 rows; --limit N shows more. Verbs that change something take --ide
 the same key has one effect.
 
 Exit codes: 0 success, or the Turn completed; 1 failure, or the Turn ended otherwise; 2 wrong arguments; 124 the Turn
-has not settled within --timeout; 128 and the signal's number when interrupted.
+has not settled within --timeout; 141 nobody reads the events any more; 128 and the signal's number when interrupted.
 `
