@@ -12,6 +12,9 @@ export interface StateLock {
   readonly release: () => void
 }
 
+/** Kept from being collected: with its connection a lock would be given up by whoever merely does not use it any more. */
+const held = new Set<Database>()
+
 const holder = (file: string): string => {
   try {
     const pid = readFileSync(file, "utf8").trim()
@@ -42,11 +45,13 @@ export const lockStateDirectory = (stateDirectory: string): Result<StateLock> =>
     )
   }
   writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 })
+  held.add(database)
   return ok({
     release: () => {
       // While the lock is held: afterwards the file may be that of the next holder.
       rmSync(holderFile, { force: true })
       database.close()
+      held.delete(database)
     },
   })
 }

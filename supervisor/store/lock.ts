@@ -12,6 +12,9 @@ export interface StateLock {
   readonly release: () => void
 }
 
+/** Kept from being collected: with its connection a lock would be given up by whoever merely does not use it any more. */
+const held = new Set<Database>()
+
 const holderOf = (file: string): string => {
   try {
     return readFileSync(file, "utf8").trim()
@@ -54,11 +57,13 @@ export const lockState = (directory: string): Result<StateLock> => {
     )
   }
   nameHolder(holderFile)
+  held.add(database)
   return ok({
     release: () => {
       // While the lock is held: afterwards the file may be that of the next holder.
       rmSync(holderFile, { force: true })
       database.close()
+      held.delete(database)
     },
   })
 }
