@@ -4,6 +4,7 @@ import { logJournal } from "@computerd/control-plane/journal"
 import type { Command } from "./arguments/command.ts"
 import { embedControlPlane } from "./embedded.ts"
 import { aborted, endAtOnce, hearOfComputers } from "./end-at-once.ts"
+import { exitFailure } from "./exit-codes.ts"
 import { failureLine } from "./failure.ts"
 import { endingLine, type Interrupt, interruptedExitCode } from "./interrupt.ts"
 import { writeOut } from "./output.ts"
@@ -19,8 +20,6 @@ export interface ControlPlaneDeps {
 }
 
 type ControlPlaneCommand = Extract<Command, { readonly verb: "control-plane" }>
-
-const exitFailure = 1
 
 /** In order after the first signal, at once after the second one. */
 const end = async (controlPlane: ControlPlane, deps: ControlPlaneDeps): Promise<number> => {

@@ -4,13 +4,12 @@
  */
 import { failure } from "@computerd/protocol/errors"
 import type { Command } from "./arguments/command.ts"
+import { exitFailure } from "./exit-codes.ts"
 import { failureLine } from "./failure.ts"
 import { createInterrupt, type Interrupt, processSignals } from "./interrupt.ts"
 import { tolerateClosedStreams, writeOut } from "./output.ts"
 import { systemPorts } from "./ports.ts"
 import { watchStarter } from "./starter.ts"
-
-const exitFailure = 1
 
 const { stdout: out, stderr: err, stdin, env: environment } = process
 

@@ -2,7 +2,7 @@
 import { operatorClient } from "@computerd/control-plane/http/client"
 import type { SnapshotAnswer } from "@computerd/control-plane/http/messages"
 import { ok, type Result } from "@computerd/protocol/errors"
-import { elapsed, oneLine, sessionWords } from "./view/text.ts"
+import { elapsed, errorText, oneLine, sessionWords } from "./view/text.ts"
 
 type Computer = SnapshotAnswer["computers"][number]
 type Session = SnapshotAnswer["sessions"][number]
@@ -11,14 +11,12 @@ type Turn = Session["turns"][number]
 const because = (reason: string | null | undefined): string =>
   reason === null || reason === undefined ? "" : ` (${reason})`
 
-const errorText = ({ error, waitingFor }: Turn): string | null =>
-  error === undefined
-    ? waitingFor
-    : [error.code, ...(error.message === undefined ? [] : [error.message])].join(": ")
+const reasonOf = ({ error, waitingFor }: Turn): string | null =>
+  error === undefined ? waitingFor : errorText(error)
 
 const turnLine = (turn: Turn, nowMs: number): string => {
   const time = elapsed((turn.settledAtMs ?? nowMs) - (turn.startedAtMs ?? turn.createdAtMs))
-  return `    Turn ${turn.id}: ${oneLine(`${turn.status} ${time}${because(errorText(turn))}`)}`
+  return `    Turn ${turn.id}: ${oneLine(`${turn.status} ${time}${because(reasonOf(turn))}`)}`
 }
 
 const sessionState = ({ status, process, generation, holds }: Session): string =>

@@ -1,8 +1,7 @@
 /** `computerd`: reads its arguments, does what they ask for and exits with a code that says how it went. */
 import { readCommand } from "./arguments/command.ts"
 import { runCommand } from "./execute.ts"
-
-const exitUsage = 2
+import { exitUsage } from "./exit-codes.ts"
 
 const main = async (): Promise<number> => {
   const argv = process.argv.slice(2)

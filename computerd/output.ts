@@ -17,6 +17,3 @@ export const writeAnswer = (stream: NodeJS.WriteStream, text: string): Promise<v
 export const tolerateClosedStreams = (streams: readonly NodeJS.WriteStream[]): void => {
   for (const stream of streams) stream.on("error", () => undefined)
 }
-
-/** As a command has it that a write to a closed pipe ends: 128 and the number of SIGPIPE. */
-export const exitClosedPipe = 141

@@ -11,6 +11,7 @@ import { EnvironmentKey } from "@computerd/protocol/ids"
 import type { DevCommand } from "../arguments/command.ts"
 import { embedControlPlane } from "../embedded.ts"
 import { aborted, endAtOnce, hearOfComputers } from "../end-at-once.ts"
+import { exitFailure } from "../exit-codes.ts"
 import { failureLine } from "../failure.ts"
 import { endingLine, type Interrupt, interruptedExitCode } from "../interrupt.ts"
 import { writeAnswer, writeOut } from "../output.ts"
@@ -40,7 +41,6 @@ interface Work extends DevDeps {
   readonly notices: Notices
 }
 
-const exitFailure = 1
 const environment = EnvironmentKey.parse("default")
 
 const start = (controlPlane: ControlPlane, command: DevCommand) =>

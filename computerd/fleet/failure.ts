@@ -1,10 +1,8 @@
 /** What went wrong, in one line, and the exit code for it. Pure. */
 import { failure } from "@computerd/protocol/errors"
 import { HelmrApiError, HelmrConnectionError, HelmrError } from "@helmr/sdk"
+import { exitFailure, exitUsage } from "../exit-codes.ts"
 import { failureLine } from "../failure.ts"
-
-export const exitFailure = 1
-export const exitUsage = 2
 
 export interface Failed {
   readonly line: string

@@ -2,7 +2,8 @@
 import type { Failure } from "@computerd/protocol/errors"
 import type { HelmrClient, TurnHandle } from "@helmr/sdk"
 import type { Afterwards, EnqueueWork, FollowWork, StartWork, WaitWork } from "../arguments/fleet/command.ts"
-import { exitClosedPipe, writeAnswer, writeOut } from "../output.ts"
+import { exitClosedPipe, exitTimeout } from "../exit-codes.ts"
+import { writeAnswer, writeOut } from "../output.ts"
 import { oneLine } from "../view/text.ts"
 import { type Asked, answer } from "./answer.ts"
 import type { FleetDeps } from "./deps.ts"
@@ -11,27 +12,17 @@ import { noPast, type Past, readPast } from "./follow/past.ts"
 import { printedOutcome } from "./outcome.ts"
 import { textOf } from "./text.ts"
 
-/** As `timeout` of coreutils has it. */
-const exitTimeout = 124
-/** One wait; a longer one is asked for again. */
-const waitMs = 60 * 60_000
-
-const settled = async (turn: TurnHandle, timeoutMs: number | undefined) => {
-  if (timeoutMs !== undefined) return turn.wait({ timeoutMs })
-  for (;;) {
-    const waited = await turn.wait({ timeoutMs: waitMs })
-    if (waited.status === "settled") return waited
-  }
-}
-
 const printOutcome = async (
   turn: TurnHandle,
-  { json, timeoutMs }: { readonly json: boolean; readonly timeoutMs?: number | undefined },
+  {
+    json,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  }: { readonly json: boolean; readonly timeoutMs?: number | undefined },
   { out, err, interrupt }: FleetDeps,
 ): Promise<number> => {
   const names = { sessionId: turn.sessionId, turnId: turn.id }
   const again = `the work goes on; computerd fleet wait ${turn.sessionId} ${turn.id} waits again`
-  const waited = await settled(turn, timeoutMs).catch(async (error: unknown) => {
+  const waited = await turn.wait({ timeoutMs }).catch(async (error: unknown) => {
     if (interrupt.stop.aborted) await writeOut(err, `computerd: ${again}\n`)
     throw error
   })

@@ -5,10 +5,10 @@ import type { ApiKey, CreatedKey } from "@computerd/protocol/api/keys"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
 import type { ApiKeyId } from "@computerd/protocol/ids"
 import type { FleetCommand, KeyWork } from "../arguments/fleet/command.ts"
-import { failureLine } from "../failure.ts"
+import { exitFailure } from "../exit-codes.ts"
+import { failureLine, systemWord } from "../failure.ts"
 import { writeOut } from "../output.ts"
 import type { FleetDeps } from "./deps.ts"
-import { exitFailure } from "./failure.ts"
 import { table } from "./table.ts"
 
 type KeysCommand = Extract<FleetCommand, { readonly verb: "fleet keys" }>
@@ -39,15 +39,12 @@ const keyRows = (keys: readonly ApiKey[]): string =>
     "No keys.",
   )
 
-const reasonOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "unknown reason"
-
 /** Before the key is made: a key whose text is lost cannot be read again. */
 const openOut = async (path: string): Promise<Result<FileHandle>> => {
   try {
     return ok(await open(path, "wx", 0o600))
   } catch (error) {
-    return fail("invalid_configuration", `${path} cannot be made: ${reasonOf(error)}`)
+    return fail("invalid_configuration", `${path} cannot be made: ${systemWord(error)}`)
   }
 }
 
@@ -63,7 +60,7 @@ const write = async (file: FileHandle, { key, secret }: CreatedKey): Promise<Res
     await file.writeFile(`${secret}\n`)
     return ok(key)
   } catch (error) {
-    const what = `key ${key.id} was made and its text could not be written (${reasonOf(error)})`
+    const what = `key ${key.id} was made and its text could not be written (${systemWord(error)})`
     return fail("invalid_configuration", `${what}: revoke it and make another one`)
   }
 }

@@ -1,7 +1,7 @@
 /** What is printed of a Turn that has settled, and the exit code that says how it ended. Pure. */
 import type { Outcome } from "@helmr/sdk"
-import { oneLine } from "../view/text.ts"
-import { exitFailure } from "./failure.ts"
+import { exitFailure } from "../exit-codes.ts"
+import { answerText, failureText } from "../settled-turn.ts"
 
 export interface PrintedOutcome {
   readonly out: string
@@ -9,38 +9,24 @@ export interface PrintedOutcome {
   readonly exitCode: number
 }
 
-const ended = (text: string): string => (text === "" || text.endsWith("\n") ? text : `${text}\n`)
-
-/** For people: the response, else the result. */
-const readable = ({ response, result, payloadExpiredAt }: Outcome): string => {
-  if (payloadExpiredAt !== undefined) return ""
-  return ended(
-    response === undefined
-      ? JSON.stringify(result ?? null, null, 2)
-      : response.map(({ text }) => text).join(""),
-  )
-}
-
-const reasonOf = ({ status, error, payloadExpiredAt }: Outcome): string => {
-  if (status === "completed")
-    return payloadExpiredAt === undefined ? "" : `the Turn's result was kept until ${payloadExpiredAt}`
-  const because = error === undefined ? "" : `: ${[error.code, error.message].filter(Boolean).join(": ")}`
-  return `the Turn ended ${status}${because}`
+const noticeOf = (outcome: Outcome): string => {
+  const { status, payloadExpiredAt } = outcome
+  if (status !== "completed") return failureText(outcome)
+  return payloadExpiredAt === undefined
+    ? ""
+    : `computerd: the Turn's result was kept until ${payloadExpiredAt}\n`
 }
 
 export const printedOutcome = (
   outcome: Outcome,
   form: { readonly json: boolean; readonly names: Readonly<Record<string, string>> },
 ): PrintedOutcome => {
-  const reason = reasonOf(outcome)
   const completed = outcome.status === "completed"
+  const isThere = completed && outcome.payloadExpiredAt === undefined
+  const readable = isThere ? answerText(outcome) : ""
   return {
-    out: form.json
-      ? `${JSON.stringify({ ...form.names, ...outcome })}\n`
-      : completed
-        ? readable(outcome)
-        : "",
-    err: reason === "" ? "" : `computerd: ${oneLine(reason)}\n`,
+    out: form.json ? `${JSON.stringify({ ...form.names, ...outcome })}\n` : readable,
+    err: noticeOf(outcome),
     exitCode: completed ? 0 : exitFailure,
   }
 }

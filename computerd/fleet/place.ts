@@ -1,6 +1,7 @@
 /** Which control plane is asked, and with which key. The key is never an argument: every user of a machine sees those. */
 import { open } from "node:fs/promises"
 import { fail, ok, type Result } from "@computerd/protocol/errors"
+import { systemWord } from "../failure.ts"
 
 export interface Place {
   readonly baseUrl: string
@@ -15,9 +16,6 @@ export interface PlaceAsked {
 
 const ownerOnly = 0o077
 const fileMaxBytes = 4_096
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "unknown reason"
 
 const readKeyFile = async (path: string): Promise<Result<string>> => {
   try {
@@ -36,7 +34,7 @@ const readKeyFile = async (path: string): Promise<Result<string>> => {
       await file.close()
     }
   } catch (error) {
-    return fail("invalid_configuration", `${path} cannot be read: ${reasonOf(error)}`)
+    return fail("invalid_configuration", `${path} cannot be read: ${systemWord(error)}`)
   }
 }
 

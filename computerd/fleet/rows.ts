@@ -9,7 +9,7 @@ import type {
   SessionRecord,
   TurnRecord,
 } from "@helmr/sdk"
-import { counted, sessionWords } from "../view/text.ts"
+import { counted, errorText, sessionWords } from "../view/text.ts"
 import { type Cell, table } from "./table.ts"
 
 export const deploymentRows = (deployments: readonly Deployment[]): string =>
@@ -83,9 +83,7 @@ const turnCells = (turn: TurnRecord): readonly Cell[] => [
   turn.id,
   turn.sequence,
   turn.status,
-  turn.error === undefined
-    ? turn.waitingFor
-    : [turn.error.code, turn.error.message].filter(Boolean).join(": "),
+  turn.error === undefined ? turn.waitingFor : errorText(turn.error),
   turn.createdAt,
   turn.settledAt,
 ]

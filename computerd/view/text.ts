@@ -34,6 +34,15 @@ const processWords: Readonly<Record<ProcessState, string>> = {
 export const sessionWords = (status: SessionStatus, process: ProcessState): string =>
   status === "open" ? processWords[process] : status
 
+/** Of an error whose message may be absent. */
+export const errorText = ({
+  code,
+  message,
+}: {
+  readonly code: string
+  readonly message?: string | undefined
+}): string => (message === undefined ? code : `${code}: ${message}`)
+
 /** One line without controls, whatever a program wrote. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()
 

@@ -1,6 +1,5 @@
 /** One line for each event, for output that is no terminal. Ids are whole, so that lines can be searched. */
-
-import { elapsed, oneLine, sessionWords } from "../../view/text.ts"
+import { elapsed, errorText, oneLine, sessionWords } from "../../view/text.ts"
 import type { FleetEvent } from "./fleet.ts"
 
 const text = (event: FleetEvent): string | undefined => {
@@ -17,8 +16,7 @@ const text = (event: FleetEvent): string | undefined => {
     }
     case "turn_changed": {
       const { error } = event
-      const reason =
-        error === null ? "" : ` (${error.code}${error.message === undefined ? "" : `: ${error.message}`})`
+      const reason = error === null ? "" : ` (${errorText(error)})`
       return `Turn ${event.turnId} of Session ${event.sessionId}: ${event.status}${reason}`
     }
     case "turn_output":

@@ -2,12 +2,11 @@
  * One frame of the live tree: Computers, their Sessions, their Turns. Pure: a snapshot and the size of the screen in,
  * lines out. When there is more than fits, first a Computer shrinks to one line, then what is over is summed up.
  */
-
-import { counted, elapsed, fitted, oneLine, sessionWords, shortId } from "../../view/text.ts"
+import { framed } from "../../view/framed.ts"
+import { mark, type Progress, turnProgress } from "../../view/progress.ts"
+import { counted, elapsed, errorText, oneLine, sessionWords, shortId } from "../../view/text.ts"
 import type { FrameInput } from "../../view/view.ts"
 import type { ComputerRow, FleetSnapshot, SessionView, TurnView } from "./fleet.ts"
-
-type Progress = "running" | "waiting" | "failed" | "done"
 
 interface Group {
   readonly computer: ComputerRow
@@ -15,29 +14,14 @@ interface Group {
   readonly progress: Progress
 }
 
-const mark: Readonly<Record<Progress, string>> = { running: "●", waiting: "○", failed: "✗", done: "✓" }
 /** What is cut last. */
 const importance: Readonly<Record<Progress, number>> = { running: 0, failed: 1, waiting: 2, done: 3 }
-
-const turnProgress = (turn: TurnView): Progress => {
-  switch (turn.status) {
-    case "running":
-      return "running"
-    case "queued":
-      return "waiting"
-    case "completed":
-      return "done"
-    case "failed":
-    case "interrupted":
-    case "cancelled":
-      return "failed"
-  }
-}
 
 const mostImportant = (progresses: readonly Progress[]): Progress =>
   [...progresses].sort((a, b) => importance[a] - importance[b])[0] ?? "waiting"
 
-const sessionProgress = (session: SessionView): Progress => mostImportant(session.turns.map(turnProgress))
+const sessionProgress = (session: SessionView): Progress =>
+  mostImportant(session.turns.map(({ status }) => turnProgress(status)))
 
 const groups = ({ computers, sessions }: FleetSnapshot): readonly Group[] =>
   [...computers]
@@ -55,7 +39,7 @@ const turnTime = (turn: TurnView, nowMs: number): string =>
 const turnState = (turn: TurnView, nowMs: number): string => {
   const reason =
     turn.error !== undefined
-      ? ` (${[turn.error.code, turn.error.message].filter((part) => part !== undefined).join(": ")})`
+      ? ` (${errorText(turn.error)})`
       : turn.status === "queued" && turn.waitingFor !== null
         ? ` (${turn.waitingFor})`
         : ""
@@ -77,7 +61,7 @@ const fullLines = ({ computer, sessions, progress }: Group, nowMs: number): read
   ...sessions.flatMap((session) => [
     `  ${mark[sessionProgress(session)]} Session ${shortId(session.id)} ${session.agent}: ${sessionState(session)}`,
     ...session.turns.map(
-      (turn) => `    ${mark[turnProgress(turn)]} Turn ${turn.sequence}: ${turnState(turn, nowMs)}`,
+      (turn) => `    ${mark[turnProgress(turn.status)]} Turn ${turn.sequence}: ${turnState(turn, nowMs)}`,
     ),
   ]),
 ]
@@ -144,7 +128,5 @@ export const treeFrame = ({ snapshot, startedAtMs, screen, interrupted }: TreeIn
     `${counted(running.length, "Turn")} running`,
     elapsed(snapshot.atMs - startedAtMs),
   ].join(" · ")
-  // The last row stays free for the cursor, the last column so that no terminal wraps.
-  const lines = [head, ...body(all, Math.max(1, screen.rows - 2), snapshot.atMs)]
-  return lines.map((line) => fitted(line, Math.max(10, screen.columns - 1)))
+  return framed(head, (room) => body(all, room, snapshot.atMs), screen)
 }

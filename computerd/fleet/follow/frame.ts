@@ -2,7 +2,9 @@
  * One frame of a tree of Sessions: each below its owner, with its Turns. Pure. When there is more than fits, each Session
  * shows its newest Turn alone, then what is over is summed up.
  */
-import { counted, elapsed, fitted, oneLine, sessionWords, shortId } from "../../view/text.ts"
+import { framed } from "../../view/framed.ts"
+import { mark, turnProgress } from "../../view/progress.ts"
+import { counted, elapsed, oneLine, sessionWords, shortId } from "../../view/text.ts"
 import type { FrameInput } from "../../view/view.ts"
 import type { SeenSession, SeenTurn, Tree } from "./tree.ts"
 
@@ -11,18 +13,15 @@ interface Placed {
   readonly depth: number
 }
 
-const turnMark: Readonly<Record<SeenTurn["status"], string>> = {
-  queued: "○",
-  running: "●",
-  completed: "✓",
-  failed: "✗",
-  interrupted: "✗",
-  cancelled: "✗",
-}
+const turnMark = ({ status }: SeenTurn): string => mark[turnProgress(status)]
 
-const markOf = ({ turns }: SeenSession): string => {
-  const shown = turns.find(({ status }) => status === "running") ?? turns.at(-1)
-  return shown === undefined ? "○" : turnMark[shown.status]
+/** The one that says most of its Session. */
+const foremost = ({ turns }: SeenSession): SeenTurn | undefined =>
+  turns.find(({ status }) => status === "running") ?? turns.at(-1)
+
+const markOf = (session: SeenSession): string => {
+  const turn = foremost(session)
+  return turn === undefined ? mark.waiting : turnMark(turn)
 }
 
 /** Owners before what they own. A Session whose owner was not seen stands at the top. */
@@ -52,11 +51,11 @@ const indent = (depth: number): string => "  ".repeat(depth)
 
 const fullLines = ({ session, depth }: Placed, nowMs: number): readonly string[] => [
   `${indent(depth)}${markOf(session)} ${sessionText(session)}`,
-  ...session.turns.map((turn) => `${indent(depth + 1)}${turnMark[turn.status]} ${turnText(turn, nowMs)}`),
+  ...session.turns.map((turn) => `${indent(depth + 1)}${turnMark(turn)} ${turnText(turn, nowMs)}`),
 ]
 
 const shortLine = ({ session, depth }: Placed, nowMs: number): string => {
-  const turn = session.turns.find(({ status }) => status === "running") ?? session.turns.at(-1)
+  const turn = foremost(session)
   const what = turn === undefined ? "" : ` · ${turnText(turn, nowMs)}`
   return `${indent(depth)}${markOf(session)} ${sessionText(session)}${what}`
 }
@@ -96,7 +95,5 @@ export const sessionFrame = ({
     `${counted(running.length, "Turn")} running`,
     elapsed(nowMs - startedAtMs),
   ].join(" · ")
-  // The last row stays free for the cursor, the last column so that no terminal wraps.
-  const lines = [head, ...body(placed(tree), Math.max(1, screen.rows - 2), nowMs)]
-  return lines.map((line) => fitted(line, Math.max(10, screen.columns - 1)))
+  return framed(head, (room) => body(placed(tree), room, nowMs), screen)
 }
