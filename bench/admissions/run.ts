@@ -6,14 +6,10 @@
  *   bun admissions/run.ts [rounds] [slice ms] [connections,…]
  */
 import { createBareCommits } from "../receiver/commits.ts"
+import { quantile, type Slice, timed } from "../timing.ts"
 
 const [rounds = "7", sliceMs = "1000", connections = "1,32,64"] = process.argv.slice(2)
 const slice = Number(sliceMs)
-
-const quantile = (values: readonly number[], share: number): number => {
-  const sorted = [...values].sort((left, right) => left - right)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
 
 const plane = Bun.spawn([process.execPath, `${import.meta.dir}/plane.ts`], {
   stdin: "pipe",
@@ -51,25 +47,6 @@ const operations: Readonly<Record<string, () => Promise<void>>> = {
   inspect_session: () => call("inspect_session", { sessionId }),
 }
 
-interface Slice {
-  readonly rate: number
-  readonly p99: number
-}
-
-const timed = async (atOnce: number, operation: () => Promise<void>): Promise<Slice> => {
-  const times: number[] = []
-  const start = performance.now()
-  const work = async (): Promise<void> => {
-    while (performance.now() - start < slice) {
-      const before = performance.now()
-      await operation()
-      times.push(performance.now() - before)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
-  return { rate: (times.length * 1000) / (performance.now() - start), p99: quantile(times, 0.99) }
-}
-
 const bare = createBareCommits()
 const bareSlice = (): number => {
   const start = performance.now()
@@ -81,10 +58,10 @@ const bareSlice = (): number => {
 const rows: Record<string, string | number>[] = []
 for (const [name, operation] of Object.entries(operations)) {
   for (const atOnce of connections.split(",").map(Number)) {
-    await timed(atOnce, operation)
+    await timed({ lengthMs: slice, atOnce }, operation)
     const measured: { readonly ours: Slice; readonly commits: number }[] = []
     for (let round = 0; round < Number(rounds); round += 1)
-      measured.push({ commits: bareSlice(), ours: await timed(atOnce, operation) })
+      measured.push({ commits: bareSlice(), ours: await timed({ lengthMs: slice, atOnce }, operation) })
     const median = (of: (one: (typeof measured)[number]) => number): number => quantile(measured.map(of), 0.5)
     rows.push({
       operation: name,

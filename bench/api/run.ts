@@ -6,6 +6,7 @@
  *   bun api/run.ts [rounds] [slice ms] [connections,…] [followers]
  */
 import { HelmrClient } from "../../sdk/client/client.ts"
+import { quantile, type Slice, timed } from "../timing.ts"
 
 const [rounds = "7", sliceMs = "1000", connections = "1,32", followers = "100"] = process.argv.slice(2)
 const slice = Number(sliceMs)
@@ -36,11 +37,6 @@ const start = async (name: string, ...command: readonly string[]): Promise<Serve
   return { name, ...JSON.parse(text), end }
 }
 
-const quantile = (values: readonly number[], share: number): number => {
-  const sorted = [...values].sort((left, right) => left - right)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
 const headersOf = ({ key }: Server): Record<string, string> => ({
   Authorization: `Bearer ${key}`,
   "Content-Type": "application/json",
@@ -62,25 +58,6 @@ const enqueue = async (server: Server): Promise<void> => {
   })
   if (response.status !== 201) throw new Error(await response.text())
   await response.json()
-}
-
-interface Slice {
-  readonly rate: number
-  readonly p99: number
-}
-
-const timed = async (atOnce: number, operation: () => Promise<unknown>): Promise<Slice> => {
-  const times: number[] = []
-  const begun = performance.now()
-  const work = async (): Promise<void> => {
-    while (performance.now() - begun < slice) {
-      const before = performance.now()
-      await operation()
-      times.push(performance.now() - before)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }, work))
-  return { rate: (times.length * 1000) / (performance.now() - begun), p99: quantile(times, 0.99) }
 }
 
 /** Until every follower has seen every event; deliveries a second. */
@@ -151,8 +128,14 @@ interface Contest {
 
 const contests: readonly Contest[] = [
   ...connections.split(",").flatMap((count): readonly Contest[] => [
-    { name: `read a Session, ${count} at once`, run: (server) => timed(Number(count), () => read(server)) },
-    { name: `enqueue, ${count} at once`, run: (server) => timed(Number(count), () => enqueue(server)) },
+    {
+      name: `read a Session, ${count} at once`,
+      run: (server) => timed({ lengthMs: slice, atOnce: Number(count) }, () => read(server)),
+    },
+    {
+      name: `enqueue, ${count} at once`,
+      run: (server) => timed({ lengthMs: slice, atOnce: Number(count) }, () => enqueue(server)),
+    },
   ]),
   {
     name: `events to ${followers} followers`,
@@ -183,8 +166,8 @@ for (const { name, run } of contests) {
 }
 const viaClient: number[] = []
 for (let round = 0; round < Number(rounds); round += 1) {
-  const byFetch = await timed(1, () => read(ours))
-  const byClient = await timed(1, () => client.sessions.get(ours.sessionId))
+  const byFetch = await timed({ lengthMs: slice, atOnce: 1 }, () => read(ours))
+  const byClient = await timed({ lengthMs: slice, atOnce: 1 }, () => client.sessions.get(ours.sessionId))
   viaClient.push(byClient.rate / byFetch.rate)
 }
 console.table(rows)

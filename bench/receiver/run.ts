@@ -5,6 +5,7 @@
  *
  *   bun receiver/run.ts [rounds] [slice ms] [open Sessions,…] [callers at once]
  */
+import { quantile } from "../timing.ts"
 import { createBareCommits } from "./commits.ts"
 import { type Caller, createFleet } from "./fleet.ts"
 
@@ -15,11 +16,6 @@ interface Slice {
   readonly rate: number
   readonly p50: number
   readonly p99: number
-}
-
-const quantile = (values: readonly number[], share: number): number => {
-  const sorted = [...values].sort((left, right) => left - right)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
 const bareSlice = (commit: () => void): Slice => {

@@ -18,7 +18,7 @@ export interface PackRequest {
 }
 
 /** Not by iteration, which lets an error that comes between two chunks go unheard, and so end the whole process. */
-const collected = (archive: Pack, { maxBytes, signal }: PackRequest): Promise<Buffer> =>
+const collected = (archive: Pack, { maxBytes, signal }: PackRequest): Promise<Buffer<ArrayBuffer>> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -50,5 +50,5 @@ export const pack = async (request: PackRequest): Promise<Uint8Array<ArrayBuffer
   }
   // A name that begins with "@" would be taken for an archive to read from.
   const names = request.files.map((path) => `./${path}`)
-  return new Uint8Array(await collected(create(options, names), request))
+  return collected(create(options, names), request)
 }

@@ -70,12 +70,15 @@ const uncertain = ({ idempotencyKey }: Request): string =>
     ? ""
     : "; it may have been carried out: repeat it with this error's idempotencyKey"
 
+/** Without the query, which may be long. */
+const pathOf = ({ target }: Request): string => target.replace(/\?.*/, "")
+
 const errorOf = (
   outcome: Exclude<Outcome<never>, { readonly kind: "answered" }>,
   request: Request,
   { baseUrl }: Connection,
 ): Error => {
-  const what = `${request.method} ${baseUrl}${request.target.replace(/\?.*/, "")}`
+  const what = `${request.method} ${baseUrl}${pathOf(request)}`
   switch (outcome.kind) {
     case "refused":
       return apiError(outcome.refusal, request.idempotencyKey)
@@ -99,7 +102,7 @@ const ended = (limit: Deadline, timeoutMs: number, request: Request): unknown =>
   limit.expired()
     ? new HelmrConnectionError(
         "timeout",
-        `${request.method} ${request.target.replace(/\?.*/, "")} got no answer within ${timeoutMs} ms${uncertain(request)}`,
+        `${request.method} ${pathOf(request)} got no answer within ${timeoutMs} ms${uncertain(request)}`,
         request.idempotencyKey,
       )
     : limit.signal.reason
